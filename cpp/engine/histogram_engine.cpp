@@ -66,8 +66,6 @@ void HistogramEngine::expect(const std::vector<int>& nodes) {
   if (nodes.size() >= 2) pool_.reserve(2 * nodes.size());
 }
 
-// ---- partitioning ----
-
 // The lighter child's histogram is built during partitioning, while the rows' codes are in cache.
 std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   if (in_order_) return ordered_.send_rows(node);
@@ -141,8 +139,6 @@ void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
   }
   part_unseen_rows(tree, tests, channels_.target(), codes_.n_rows, n_threads_, leaf_of_row);
 }
-
-// ---- histograms ----
 
 // Add the histograms of all slots to the first and release the others.
 void HistogramEngine::merge(const std::vector<int>& slots) {
@@ -258,8 +254,6 @@ const std::int64_t* HistogramEngine::columns_of_node(int node) {
   if (!bundles_.any()) return cells_of_node(node);
   return expanded_[expanded_[0].node == node ? 0 : 1].cells.data();
 }
-
-// ---- searching ----
 
 void HistogramEngine::search(const tree::Siblings& siblings) {
   if (in_order_) return ordered_.search(siblings);

@@ -140,15 +140,39 @@ def test_any_classifier(model: Any) -> None:
     assert str(found).startswith(f"Diagnosis of {type(model).__name__}: 3 classes, 150 rows")
 
 
-def test_a_model_that_cannot_be_cloned() -> None:
-    """It is told why nothing can be said of unseen rows."""
+def test_a_model_that_cannot_be_refitted() -> None:
+    """It is diagnosed on rows that it was not fitted on."""
 
     class Mean:
         def predict(self, X: Any) -> Any:
-            return np.zeros(len(X))
+            return np.full(len(X), 150.0)
 
-    with pytest.raises(TypeError, match="Cannot clone object"):
-        weald.diagnose(Mean(), *load_diabetes(return_X_y=True))
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(TypeError, match="Cannot clone object .* refit=False"):
+        weald.diagnose(Mean(), X, y)
+    found = weald.diagnose(Mean(), X, y, refit=False)
+    assert found.source == "held-out" and "training" not in found.errors
+    assert found.bias_variance is None and found.notes == []
+    assert {"no better than a constant", "worse than a forest"} <= {
+        one.topic for one in found.findings
+    }
+    assert "held-out rows" in str(found)
+
+
+def test_rows_that_were_not_fitted_on(forest: Any) -> None:
+    X, y = CANCER
+    half = weald.RandomForestClassifier(30, oob_score=True, random_state=0).fit(X[:300], y[:300])
+    found = weald.diagnose(half, X[300:], y[300:], refit=False)
+    assert found.errors["held-out"].value == pytest.approx(
+        (half.predict(X[300:]) != y[300:]).mean()
+    )
+    assert found.correlation.n_members == 30 and found.diversity is not None
+    with pytest.raises(ValueError, match="leave out X_test"):
+        weald.diagnose(half, X[300:], y[300:], refit=False, X_test=X, y_test=y)
+    with pytest.raises(ValueError, match="refit"):
+        weald.diagnose(half, X, y, refit="no")
+    report = weald.report(half, X[300:], y[300:], diagnosis=found, n_examples=10)
+    assert "held-out rows (unseen)" in report.html
 
 
 def test_refits_that_fail_are_noted() -> None:

@@ -42,6 +42,10 @@ def test_several_targets_get_advice(estimator) -> None:
     if getattr(estimator, "_takes_several", False):
         assert quick(estimator).fit(X, np.stack([y, y], axis=1)).predict(X).shape == (120, 2)
         return
+    if estimator.__name__ == "StackingClassifier":  # if its final estimator does
+        with pytest.raises(ValueError, match="supports one output; y has 2 columns"):
+            quick(estimator).fit(X, np.stack([y, y], axis=1))
+        return
     kind = "Classifier" if estimator.__name__.endswith("Classifier") else "Regressor"
     for several in (np.stack([y, y], axis=1), [[one, one] for one in y.tolist()]):
         with pytest.raises(ValueError, match=rf"shape \(120, 2\) .*multioutput.MultiOutput{kind}"):

@@ -38,6 +38,7 @@ from weald.diagnostics.unseen import (
     Sample,
     Unseen,
     check_rows_of_fit,
+    held_out_predictions,
     refitted,
     unseen_predictions,
 )
@@ -61,6 +62,7 @@ def diagnose(
     X_test: Any = None,
     y_test: Any = None,
     groups: Any = None,
+    refit: bool = True,
     n_repeats: int = 10,
     cv: int = 5,
     learning_curve: bool = False,
@@ -91,6 +93,10 @@ def diagnose(
         Rows that it was not fitted on.
     groups : array, shape (rows,), or None, default=None
         Groups of rows that must not be divided between training and validation.
+    refit : bool, default=True
+        False: X and y are rows that the model was not fitted on. They are predicted as they are,
+        and the model is never refitted: for models that cannot be, or are too large. Bias and
+        variance are left out.
     n_repeats : int, default=10
         Number of refits for bias and variance, at least 3; 0 leaves them out.
     cv : int, default=5
@@ -137,19 +143,18 @@ def diagnose(
         → Bag it (Bagging*, RandomForest*): averaging many such models leaves about 6.55; or
           regularise (larger min_samples_leaf, smaller max_depth, ccp_alpha).
     """
-    _check_arguments(n_repeats, cv, learning_curve, max_rows, random_state, n_jobs)
+    _check_arguments(n_repeats, cv, learning_curve, max_rows, random_state, n_jobs, refit, X_test)
     subject = Subject.of(model, _FUNCTION)
-    sample = _sample(subject, X, y, groups, int(max_rows), int(random_state))
-    seed = int(random_state)
-    unseen = unseen_predictions(subject, sample, int(cv), seed)
+    sample = _sample(subject, X, y, groups, refit, int(max_rows), int(random_state))
+    seed, n_repeats = int(random_state), int(n_repeats) if refit else 0
+    unseen = _unseen(subject, sample, refit, int(cv), seed)
     notes: list[str] = []
     errors = _errors(subject, sample, unseen, X_test, y_test)
     reference = _attempt(notes, "a forest", lambda: reference_of(subject, sample, unseen, seed))
-    trials = _trials(subject, sample, int(n_repeats), learning_curve, seed, n_jobs, notes)
+    trials = _trials(subject, sample, n_repeats, learning_curve, seed, n_jobs, notes)
     base = base_estimators_of(subject)
     pairs = _pairs(subject, base, sample, unseen, notes)
     data = _data(subject, sample, unseen, reference, X_test, seed)
-    edge = _edges_of(subject)
     findings = [
         *judge_errors(errors, unseen.source, reference),
         *judge_columns(data["columns"], _importances(model, sample)),
@@ -158,7 +163,7 @@ def diagnose(
         *judge_correlation(
             pairs["correlation"], _squared_error_of_constant(sample), hasattr(model, "n_estimators")
         ),
-        *judge_edges(edge),
+        *judge_edges(pairs["edges"]),
         *judge_calibration(data["calibration"]),
         *judge_rows(data["doubtful"], data["copies"], subject.classes, errors, unseen.source),
         *judge_learning_curve(trials["learning_curve"]),
@@ -176,7 +181,6 @@ def diagnose(
         errors=errors,
         findings=sorted(findings, key=lambda one: SEVERITIES.index(one.severity)),
         reference=reference,
-        edges=edge,
         notes=notes,
         **trials,
         **pairs,
@@ -185,7 +189,14 @@ def diagnose(
 
 
 def _check_arguments(
-    n_repeats: Any, cv: Any, learning_curve: Any, max_rows: Any, random_state: Any, n_jobs: Any
+    n_repeats: Any,
+    cv: Any,
+    learning_curve: Any,
+    max_rows: Any,
+    random_state: Any,
+    n_jobs: Any,
+    refit: Any,
+    X_test: Any,
 ) -> None:
     check(_FUNCTION, AnyOf((Whole(0, 0), Whole(3))), n_repeats=n_repeats)
     check(_FUNCTION, Whole(2), cv=cv)
@@ -193,6 +204,18 @@ def _check_arguments(
     check(_FUNCTION, Whole(_LEAST_ROWS), max_rows=max_rows)
     check(_FUNCTION, Whole(0), random_state=random_state)
     check(_FUNCTION, Jobs(), n_jobs=n_jobs)
+    check(_FUNCTION, OneOf((False, True)), refit=refit)
+    if not refit and (X_test is not None or learning_curve):
+        raise ValueError(
+            f"{_FUNCTION} with refit=False takes rows that the model was not fitted on as X and y, "
+            "and fits nothing: leave out X_test, y_test and learning_curve."
+        )
+
+
+def _unseen(subject: Subject, sample: Sample, refit: bool, n_folds: int, seed: int) -> Unseen:
+    if refit:
+        return unseen_predictions(subject, sample, n_folds, seed)
+    return held_out_predictions(subject, sample)
 
 
 def _edges_of(subject: Subject) -> NDArray[np.float64] | None:
@@ -204,7 +227,9 @@ def _edges_of(subject: Subject) -> NDArray[np.float64] | None:
     return edges(np.clip(errors, 0.0, 1.0)) + (0.5 - 1.0 / len(subject.classes))
 
 
-def _sample(subject: Subject, X: Any, y: Any, groups: Any, max_rows: int, seed: int) -> Sample:
+def _sample(
+    subject: Subject, X: Any, y: Any, groups: Any, is_of_fit: bool, max_rows: int, seed: int
+) -> Sample:
     """Check X and y and draw the rows to look at."""
     table = table_of(X)
     if len(table.shape) != 2:
@@ -213,7 +238,8 @@ def _sample(subject: Subject, X: Any, y: Any, groups: Any, max_rows: int, seed: 
     n = len(target)
     if n < _LEAST_ROWS:
         raise ValueError(f"{_FUNCTION} needs at least {_LEAST_ROWS} rows to say anything; got {n}.")
-    check_rows_of_fit(subject, table, y)
+    if is_of_fit:
+        check_rows_of_fit(subject, table, y)
     labels = np.asarray(y).ravel()
     own = None if groups is None else np.asarray(groups).ravel()
     if own is not None and len(own) != n:
@@ -233,10 +259,10 @@ def _errors(
     def error(target: NDArray[Any], predictions: NDArray[Any]) -> Estimate:
         return estimate_of(row_losses(None, target, predictions, classes))
 
-    found = {
-        "training": error(sample.target, subject.predict(sample.table)),
-        unseen.source: error(sample.target[scored], unseen.predictions[scored]),
-    }
+    found = {}
+    if unseen.source != "held-out":
+        found["training"] = error(sample.target, subject.predict(sample.table))
+    found[unseen.source] = error(sample.target[scored], unseen.predictions[scored])
     if X_test is not None:
         table = table_of(X_test)
         found["test"] = error(subject.target(table, y_test, "y_test"), subject.predict(table))
@@ -304,7 +330,7 @@ def _pairs(
     notes: list[str],
 ) -> dict[str, Any]:
     """Correlation (of a mean) and diversity of base estimators, on rows they have not seen."""
-    found: dict[str, Any] = {"correlation": None, "diversity": None}
+    found: dict[str, Any] = {"correlation": None, "diversity": None, "edges": _edges_of(subject)}
     members = unseen.members
     if base is None or members is None or len(members.predictions) < 2:
         return found

@@ -37,7 +37,8 @@ class Diagnosis:
     n_rows, n_columns, n_used : int
         Size of X, and number of rows that were looked at.
     source : str
-        How rows were predicted that the model has not seen: "out-of-bag" or "cross-validation".
+        How rows were predicted that the model has not seen: "out-of-bag", "cross-validation" or,
+        with refit=False, "held-out".
     rows : intp [used rows]
         Positions in X of the rows that were looked at.
     predictions : float64 [used rows, classes or 1]
@@ -178,7 +179,7 @@ class Diagnosis:
 
 def _error_name(name: str) -> str:
     words = {"training": "training rows", "test": "test rows", "constant": "constant prediction"}
-    return words.get(name, f"{name} rows" if name == "out-of-bag" else name)
+    return words.get(name, name if name == "cross-validation" else f"{name} rows")
 
 
 def _with_error(one: Estimate) -> str:

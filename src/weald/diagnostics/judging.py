@@ -109,12 +109,17 @@ def judge_parts(
     if reference is None or not is_worse:
         return []
     own, forest, gap = reference.model.value, reference.reference.value, reference.gap
-    training = errors["training"].value
     numbers = (
         f"a default random forest has an error of {plain_number(forest)} on rows it has not seen, "
-        f"this model {plain_number(own)} (training rows: {plain_number(training)})"
+        f"this model {plain_number(own)}"
     )
-    if training < 0.5 * forest:
+    training = errors.get("training")
+    if training is None:
+        text = f"A better model is possible: {numbers}."
+        advice = "Try other models; refit=True tells bias from variance."
+        return [Finding("worse than a forest", "warning", gap.value, text, advice)]
+    numbers += f" (training rows: {plain_number(training.value)})"
+    if training.value < 0.5 * forest:
         text = f"The model fits its training rows too closely: {numbers}."
         advice = _advice_for_variance(kind, "averaging lowers variance")
         return [Finding("variance", "warning", gap.value, text, advice)]

@@ -22,6 +22,10 @@ Rows = NDArray[np.intp]
 # Share of the rows that must be out of bag for some base estimator, and number of base estimators:
 # a third of a few of them predicts much worse than all.
 _ENOUGH_ROWS, _ENOUGH_MEMBERS = 0.5, 25
+_NO_REFIT = (
+    "A model that cannot be refitted is diagnosed on rows that it was not fitted on: "
+    "weald.diagnose(model, X_new, y_new, refit=False)."
+)
 # Number of base estimators that are compared; pairs grow with its square.
 MOST_MEMBERS = 300
 
@@ -93,8 +97,8 @@ class Unseen:
     ----------
     predictions : float64 [rows, classes or 1]
         NaN for rows without one.
-    source : {"out-of-bag", "cross-validation"}
-        How they were made.
+    source : {"out-of-bag", "cross-validation", "held-out"}
+        How they were made; "held-out": by the model itself, which was not fitted on any of them.
     members : Members or None
         Those of single base estimators.
     """
@@ -118,6 +122,18 @@ def unseen_predictions(subject: Subject, sample: Sample, n_folds: int, seed: int
         if (in_bag == 0).any(axis=0).mean() >= _ENOUGH_ROWS:
             return _out_of_bag(subject, base, sample, in_bag)
     return _cross_validated(subject, sample, n_folds, seed)
+
+
+def held_out_predictions(subject: Subject, sample: Sample) -> Unseen:
+    """Predictions of the model itself, for rows that it was not fitted on."""
+    base = base_estimators_of(subject)
+    members = None
+    if base is not None and base.n > 1:
+        n = min(sample.n, base.rows_at_once(1 if subject.classes is None else len(subject.classes)))
+        rows = np.arange(n)
+        predicted = base.predict(take(sample.table, rows))[:MOST_MEMBERS]
+        members = Members(predicted, np.zeros(predicted.shape[:2], dtype=int), rows)
+    return Unseen(subject.predict(sample.table), "held-out", members)
 
 
 def check_rows_of_fit(subject: Subject, X: Any, y: Any) -> None:
@@ -159,12 +175,20 @@ def _cross_validated(subject: Subject, sample: Sample, n_folds: int, seed: int) 
     parts: list[Floats] | None = []
     places: list[Rows] = []
     for train, test in folds_of(sample, subject.classes is not None, n_folds, seed):
-        model = refitted(subject.model, sample.take(train))
+        model = _refitted_fold(subject.model, sample.take(train))
         held = take(sample.table, test)
         predictions[test] = predictions_of(model, held, subject.classes, subject.asked_by)
         places.append(test)
         parts = _with_members(parts, subject, model, held, sample.n * width)
     return Unseen(predictions, "cross-validation", _joined(parts, places))
+
+
+def _refitted_fold(model: Any, sample: Sample) -> Any:
+    try:
+        return refitted(model, sample)
+    except Exception as error:
+        error.add_note(_NO_REFIT)
+        raise
 
 
 def folds_of(
@@ -179,7 +203,15 @@ def folds_of(
 def refitted(model: Any, sample: Sample) -> Any:
     """Fit a clone of the model; its warnings are those that the first fit gave."""
     with quiet():
-        return clone(model).fit(sample.table, sample.labels)
+        return copy_of(model).fit(sample.table, sample.labels)
+
+
+def copy_of(model: Any) -> Any:
+    """Clone the model, or say what to do if that is not possible."""
+    try:
+        return clone(model)
+    except TypeError as error:
+        raise TypeError(f"{error}. {_NO_REFIT}") from None
 
 
 @contextmanager

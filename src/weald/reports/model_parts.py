@@ -66,9 +66,8 @@ def _what_it_is(facts_: Facts) -> str:
         more = len(facts_.classes) - len(shown)
         goal = f"one of {len(facts_.classes)} classes ({', '.join(shown)}"
         goal += f" and {more} more)" if more else ")"
-    return (
-        f"A {found.model}{size} that predicts {goal} from {found.n_columns:,} columns, fitted on "
-        f"{found.n_rows:,} rows."
+    return f"A {found.model}{size} that predicts {goal} from {found.n_columns:,} columns" + (
+        "." if found.source == "held-out" else f", fitted on {found.n_rows:,} rows."
     )
 
 
@@ -81,6 +80,7 @@ def _rows_name(name: str) -> str:
         "training": "training rows (too low: the model has seen them)",
         "out-of-bag": "out-of-bag rows (unseen)",
         "cross-validation": "rows left out by cross-validation (unseen)",
+        "held-out": "held-out rows (unseen)",
         "test": "test rows (unseen)",
         "constant": "all rows, constant prediction",
     }[name]
@@ -93,6 +93,8 @@ def _doubt(one: Estimate) -> str:
 def _how_measured(source: str) -> str:
     if source == "out-of-bag":
         return "Each row is predicted by the base estimators that were not fitted on it."
+    if source == "held-out":
+        return "The model was not fitted on any of these rows."
     return "Each row is predicted by a copy of the model that was fitted without it."
 
 

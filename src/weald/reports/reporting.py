@@ -49,7 +49,8 @@ def report(
     X_test, y_test : table and array, or None, default=None
         Rows that it was not fitted on.
     diagnosis : Diagnosis or None, default=None
-        Result of `weald.diagnose` for the same model and rows; None makes one.
+        Result of `weald.diagnose` for the same model and rows; None makes one. That of
+        ``refit=False`` needs rows that the model was not fitted on as X and y.
     title : str or None, default=None
         Heading; None names the model.
     n_examples : int, default=30
