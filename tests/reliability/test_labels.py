@@ -95,12 +95,12 @@ def test_non_numeric_regression_targets_are_rejected(
 @every_family_of_classes
 def test_one_hot_labels_get_advice(estimator) -> None:
     one_hot = np.eye(3, dtype=int)[labels(estimator, 3)]
-    if getattr(estimator, "_takes_several", False):
-        assert quick(estimator).fit(X0, one_hot).predict(X0).shape == (60, 3)
-        return
     if estimator.__name__ == "StackingClassifier":  # if its final estimator does
         with pytest.raises(ValueError, match="supports one output; y has 3 columns"):
             quick(estimator).fit(X0, one_hot)
+        return
+    if getattr(estimator, "_takes_several", False):
+        assert quick(estimator).fit(X0, one_hot).predict(X0).shape == (60, 3)
         return
     with pytest.raises(ValueError, match=r"shape \(60, 3\) .*MultiOutputClassifier"):
         quick(estimator).fit(X0, one_hot)
