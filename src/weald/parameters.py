@@ -5,7 +5,7 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +24,13 @@ class Limit(Protocol):
     def expected(self) -> str: ...
 
     def admits(self, value: object) -> bool: ...
+
+
+@runtime_checkable
+class Advises(Protocol):
+    """A constraint that can say what may have been meant by a value that it rejects."""
+
+    def advice(self, value: object) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -307,7 +314,13 @@ def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
     """Raise ValueError for the first parameter of `owner` that violates its constraint."""
     for name, value in _parameters_of(owner).items():
         if not limits[name].admits(value):
-            raise ValueError(wrong_parameter(owner, name, limits[name].expected, value))
+            message = wrong_parameter(owner, name, limits[name].expected, value)
+            raise ValueError(f"{message} {_advice(limits[name], value)}".rstrip())
+
+
+def _advice(limit: Limit, value: object) -> str:
+    inner = limit.limit if isinstance(limit, NoneOr) else limit
+    return inner.advice(value) if isinstance(inner, Advises) else ""
 
 
 # Parameter names by class. Cached, because get_params inspects the signature on every call, which

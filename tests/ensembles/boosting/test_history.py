@@ -422,6 +422,30 @@ def test_bad_metrics(metrics: Any) -> None:
         quick(BoostedTreesRegressor, metrics=metrics).fit(X, Y)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "advice"),
+    [
+        ({"metrics": ["accuracy", "auc"]}, "no scorer 'auc'; did you mean 'roc_auc'"),
+        ({"metrics": {"a": "logloss"}}, "no scorer 'logloss'; did you mean 'neg_log_loss'"),
+        ({"metrics": ["roc_au"]}, "did you mean 'roc_auc'"),
+        ({"metrics": "roc_auc"}, r"Pass a list: metrics=\['roc_auc'\]\.$"),
+        ({"metrics": [accuracy_score]}, "Functions need names: pass a dict"),
+        ({"scoring": "RMSE"}, "did you mean 'neg_root_mean_squared_error'"),
+        ({"scoring": "nothing alike"}, r"Got 'nothing alike' instead\.$"),
+    ],
+)
+def test_unknown_names_are_answered_with_the_nearest(parameters: dict, advice: str) -> None:
+    with pytest.raises(ValueError, match=advice):
+        quick(BoostedTreesClassifier, **parameters).fit(X, TWO)
+
+
+def test_the_error_of_a_scorer_names_the_metric() -> None:
+    model = quick(BoostedTreesClassifier, metrics=["roc_auc"])
+    with pytest.raises(ValueError, match="multi_class must be in") as caught:
+        model.fit(X, THREE, X_val=X, y_val=THREE)
+    assert caught.value.__notes__ == ["Raised by metrics['roc_auc'], for the validation rows."]
+
+
 def test_metrics_that_cannot_be_told_apart_or_used() -> None:
     given = both(Y)
     for metrics, scoring in (

@@ -114,6 +114,19 @@ def test_a_logger_gets_every_curve_of_every_round(n_bags: int | None) -> None:
             assert value == model.history_[name][step]
 
 
+def test_mlflow_stores_every_curve(tmp_path, monkeypatch) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri(tmp_path.as_uri())
+    mlflow.set_experiment("trial")
+    model = BoostedTreesRegressor(quality="fast", n_estimators=4, metrics=["r2"])
+    with mlflow.start_run() as run:
+        model.set_callbacks(Logging(mlflow)).fit(X[:300], Y[:300], **GIVEN)
+    for name, values in model.history_.items():
+        stored = mlflow.MlflowClient().get_metric_history(run.info.run_id, name)
+        assert [(one.step, one.value) for one in stored] == list(enumerate(values))[1:]
+
+
 def test_a_fit_that_fails_restores_the_history() -> None:
     class Broken(Callback):
         def on_fit_task_end(self, estimator, context):

@@ -14,6 +14,7 @@ from weald.data import ValidationSet, as_one_array
 from weald.data.validation import ONE_SET
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.loop import Training
+from weald.ensembles.rounds.scorer_names import instead_of, is_scorer_name
 from weald.losses import Loss
 from weald.returned import number_returned
 from weald.trees import Forest
@@ -36,10 +37,11 @@ class Scoring:
         if isinstance(value, str):
             if value == LOSS:
                 return True  # the default: does not need sklearn.metrics, which is slow to import
-            from sklearn.metrics import get_scorer_names
-
-            return value in get_scorer_names()
+            return is_scorer_name(value)
         return callable(value) and not isinstance(value, type)
+
+    def advice(self, value: object) -> str:
+        return instead_of([value])
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,17 @@ class Metrics:
             return False
         limit = Scoring()
         return len(value) > 0 and all(limit.admits(one) for one in scorers)
+
+    def advice(self, value: object) -> str:
+        if isinstance(value, str):
+            return f"Pass a list: metrics=[{value!r}]. {instead_of([value])}".rstrip()
+        if isinstance(value, Mapping):
+            return instead_of(value.values())
+        if not isinstance(value, (list, tuple)):
+            return ""
+        if any(callable(one) for one in value):
+            return "Functions need names: pass a dict, metrics={'name': function}."
+        return instead_of(one for one in value if one != LOSS)
 
 
 def metrics_of(model: Any) -> dict[str, Any]:
@@ -228,7 +241,11 @@ class HeldOutScorer:
             return type(model)._scores(model, X)  # type: ignore[no-any-return]
 
         model._scores = scores_of
-        score = self._scorer()(model, self._X, self._y, **self._weights)
+        try:
+            score = self._scorer()(model, self._X, self._y, **self._weights)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"Raised by {self._called}, for the validation rows.")
+            raise
         return number_returned(score, f"{self._called}, for the validation rows,")
 
 
