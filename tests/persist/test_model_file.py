@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import zipfile
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.svm import SVC
 
 import weald
 from weald.persist import archive
+from weald.persist.kinds import class_of
 from weald.persist.model_file import FORMAT, model_bytes, model_of_bytes
 
 
@@ -187,7 +189,6 @@ def delete(field: str) -> Any:
         lambda header: header.update(model={"is": "decode"}),
         lambda header: header.update(model={"is": "same", "number": 0}),
         lambda header: header["model"].update(kind="BoostedTreesRegressor"),
-        delete("n_estimators"),
         delete("n_features_in_"),
         set_model("n_features_in_", 2**60),
         set_model("n_features_in_", "3"),
@@ -206,6 +207,49 @@ def delete(field: str) -> Any:
 def test_hostile_headers(content, change) -> None:
     with pytest.raises(weald.ModelFormatError):
         model_of_bytes(changed(content, change))
+
+
+def test_a_parameter_that_the_file_lacks_has_its_default(model, content) -> None:
+    """As in files that were written before the parameter existed."""
+    loaded = model_of_bytes(changed(content, delete("oob_score")))
+    assert loaded.oob_score == weald.RandomForestRegressor().oob_score
+    assert loaded.fingerprint() == model.fingerprint()
+
+
+def test_a_parameter_without_default_is_required() -> None:
+    header = {"format": FORMAT, "model": {"kind": "VotingRegressor", "state": {}}}
+    with pytest.raises(weald.ModelFormatError, match="lacks the parameter 'estimators'"):
+        model_of_bytes(archive.archive_bytes(header, {}))
+
+
+def test_a_field_that_the_file_lacks_has_its_default() -> None:
+    """Of a part of a model: the plan of its columns."""
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"city": ["a", "b"] * 30, "km": np.arange(60.0)})
+    model = weald.DecisionTreeRegressor().fit(X, np.arange(60.0))
+    content = model_bytes(model)
+    header, arrays = archive.parse_archive(content)
+    removed = without_defaults(header["model"])
+    assert removed > 0
+    loaded = model_of_bytes(archive.archive_bytes(header, arrays))
+    assert loaded.fingerprint() == model.fingerprint()
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+
+
+def without_defaults(value: Any) -> int:
+    """Remove the fields with a default from the plan and its columns; their number."""
+    if isinstance(value, list):
+        return sum(map(without_defaults, value))
+    if not isinstance(value, dict):
+        return 0
+    count = sum(map(without_defaults, value.values()))
+    cls = class_of(value.get("kind", ""))
+    if cls is not None and cls.__module__ in ("weald.data.plan", "weald.data.columns"):
+        for one in fields(cls):
+            absent = one.default is MISSING and one.default_factory is MISSING
+            if not absent and value["state"].pop(one.name, None) is not None:
+                count += 1
+    return count
 
 
 def test_deep_nesting(content) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
+from inspect import Parameter, signature
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -231,9 +232,7 @@ class Decoder:
 def _estimator(cls: type[Any], state: dict[str, Any]) -> Any:
     """An estimator with these parameters and fitted attributes."""
     names = set(cls._get_param_names())
-    missing = names - state.keys()
-    if missing:
-        raise ModelFormatError(f"{cls.__name__} lacks the parameter {min(missing)!r}.")
+    state = _defaults(cls, names - state.keys()) | state
     known = _own_names(cls)
     for name in state.keys() - names:
         is_name = name.isidentifier() and not name.startswith("__")
@@ -245,6 +244,15 @@ def _estimator(cls: type[Any], state: dict[str, Any]) -> Any:
     else:  # scikit-learn's own would compare versions
         vars(made).update(state)
     return made
+
+
+def _defaults(cls: type[Any], names: set[str]) -> dict[str, Any]:
+    """Values of parameters that a file lacks: it was written before they existed."""
+    known = signature(cls).parameters
+    required = sorted(name for name in names if known[name].default is Parameter.empty)
+    if required:
+        raise ModelFormatError(f"{cls.__name__} lacks the parameter {required[0]!r}.")
+    return {name: known[name].default for name in names}
 
 
 def _part(cls: type[Any], state: dict[str, Any]) -> Any:

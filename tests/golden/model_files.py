@@ -1,0 +1,58 @@
+"""Model files that every later version must load.
+
+`python -m golden.model_files` adds the files of new classes. A file that is there is never written
+again: it stands for the version that wrote it. `expected.json` has the fingerprint and the
+predictions of the models that were saved.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contract.subjects import EVERY_ESTIMATOR, quick, task
+from weald.persist.model_file import FORMAT
+
+FOLDER = Path(__file__).parent / "models"
+EXPECTED = FOLDER / "expected.json"
+ROWS = np.array([[-1.5, 0.5], [0.0, 0.0], [2.0, np.nan], [np.nan, -1.0]])
+
+
+def names_of_files() -> list[str]:
+    """Names of the files, without suffix."""
+    return sorted(json.loads(EXPECTED.read_text(encoding="utf-8"))) if EXPECTED.exists() else []
+
+
+def small_models() -> Iterator[tuple[str, Any]]:
+    """A small model of each class that can be fitted."""
+    for estimator in EVERY_ESTIMATOR:
+        X, y = task(estimator, n=40, n_columns=2)
+        yield estimator.__name__, quick(estimator, n_estimators=2).fit(X, y)
+
+
+def facts_of(model: Any) -> dict[str, Any]:
+    """What must not change: numbers as text, so that they are compared bit for bit."""
+    facts = {"fingerprint": model.fingerprint(), "predictions": _text(model.predict(ROWS))}
+    if hasattr(model, "predict_proba"):
+        facts["probabilities"] = _text(model.predict_proba(ROWS))
+    return facts
+
+
+def _text(array: Any) -> list[str]:
+    return [repr(one) for one in np.asarray(array).ravel().tolist()]
+
+
+def main() -> None:
+    known = json.loads(EXPECTED.read_text(encoding="utf-8")) if EXPECTED.exists() else {}
+    for name, model in small_models():
+        file = f"{name}.format{FORMAT}"
+        if file not in known:
+            model.save(FOLDER / f"{file}.weald", oob=True)
+            known[file] = facts_of(model)
+    EXPECTED.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
