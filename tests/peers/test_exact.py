@@ -72,7 +72,7 @@ def test_scikit_learns_best_first_trees_predict_the_same(criterion, n_classes) -
         assert sorted(ours_) == sorted(theirs_)
 
 
-# Ours, theirs. The gain of the specification has a factor of one half, theirs none.
+# Ours, theirs. Our gain has a factor of one half, theirs none.
 PENALTIES = {
     "none": ({}, {}),
     "l1": ({"l1_regularization": 2000.0}, {"reg_alpha": 2000.0}),

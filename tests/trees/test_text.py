@@ -111,3 +111,12 @@ def test_leaves_of_several_numbers() -> None:
         "        ├─ yes: -0.15, +0.3, -0.15  (hessian 3.33333)",
         "        └─ no:  -0.15, -0.15, +0.3  (hessian 3.33333)",
     ]
+
+
+def test_sets_of_imported_trees_may_be_shorter_than_their_column() -> None:
+    """Categories beyond the last word of a set are not in it."""
+    from export.fitted import of_short_sets
+
+    model, _ = of_short_sets(False)
+    is_left = model.forest_.levels_left(0, 100)
+    assert np.flatnonzero(is_left).tolist() == [0, 3, 63]

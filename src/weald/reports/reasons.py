@@ -1,12 +1,11 @@
 """Reasons for predictions of single rows, and importances of models that have none."""
 
-import importlib
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald import explain
 from weald.diagnostics.subject import Subject
 from weald.diagnostics.unseen import quiet
 from weald.ensembles.out_of_bag.oob_importance import with_column_from
@@ -22,10 +21,7 @@ _SHUFFLED_ROWS, _SHUFFLED_COLUMNS = 500, 300
 
 
 def reasons_of(model: Any, rows: Any, background: Any) -> Any:
-    """SHAP values of some rows; None if `weald.explain` is not installed."""
-    if find_spec("weald.explain") is None:
-        return None
-    explain = importlib.import_module("weald.explain")
+    """Return SHAP values of some rows."""
     given = {"background": background} if rows.shape[0] < _LEAST_ROWS else {}
     with quiet():  # exact values need no samples, and say so
         return explain.shap(model, rows, n_samples=_SAMPLES, random_state=0, **given)

@@ -280,9 +280,15 @@ class Forest:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in unused}
 
     def levels_left(self, node: int, n_levels: int) -> NDArray[np.bool_]:
-        """Return the mask of categories that go left at a categorical split."""
+        """Return the mask of categories that go left at a categorical split.
+
+        Sets of imported models may have fewer words than the column has categories; those beyond
+        the last word are not in the set.
+        """
         set_ = self.category_set[node]
         words = self.words[self.first_word[set_] : self.first_word[set_ + 1]]
+        n_missing = max(0, -(-n_levels // 64) - len(words))
+        words = np.append(words, np.zeros(n_missing, dtype=np.uint64))
         level = np.arange(n_levels, dtype=np.uint64)
         bits = words[level // np.uint64(64)] >> (level % np.uint64(64))
         is_left: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
