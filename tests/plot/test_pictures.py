@@ -319,6 +319,16 @@ def test_wrong_rows(forest: Any, regressor: Any) -> None:
         plot.calibration(weald.RandomForestClassifier(), X, Y)
 
 
+def test_partial_dependence_of_whole_numbers() -> None:
+    X = np.random.default_rng(0).integers(0, 9, (60, 2))
+    model = weald.DecisionTreeRegressor().fit(X, X[:, 0] * 1.5)
+    axes = plot.partial_dependence(model, X, [0])
+    assert len(axes) == 1
+    frame = pd.DataFrame({"rooms": X[:, 0], "floor": X[:, 1].astype(np.uint8)})
+    axes = plot.partial_dependence(model.fit(frame, X[:, 0] * 1.5), frame, ["rooms", "floor"])
+    assert [ax.get_xlabel() for ax in axes] == ["rooms", "floor"]
+
+
 def test_partial_dependence_of_categories() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"city": rng.choice(["Rome", "Paris" * 9], 80), "n": rng.normal(size=80)})

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data import ColumnPlan
 from weald.ensembles.adaboost.adaboost import AdaBoostClassifier, ballots_of
 from weald.ensembles.adaboost.adaboost_r2 import AdaBoostRegressor
 from weald.ensembles.adaboost.stumps import Stump
@@ -156,9 +157,17 @@ def _form_of_part(estimator: Any, owner: Any, response: str) -> AdditiveForm:
     if not isinstance(estimator, TreeModel):
         raise NotAdditive(f"{type(estimator).__name__} is no tree model of weald")
     form = form_of_trees(estimator, response)
-    if not estimator._plan.is_plain:
+    if not _has_codes_of(estimator._plan, owner._plan):
         raise NotAdditive("the base estimators have categories of their own")
     return replace(form, terms=tuple(replace(term, reader=owner) for term in form.terms))
+
+
+def _has_codes_of(plan: ColumnPlan, owner: ColumnPlan) -> bool:
+    """Whether the categories of a base estimator are the codes of those of its ensemble."""
+    if plan.is_plain:
+        return True
+    codes = [None if levels is None else tuple(range(len(levels))) for levels in owner.levels]
+    return list(plan.levels) == codes
 
 
 def _scale_of_scores(model: Any) -> str:

@@ -244,7 +244,7 @@ def partial_dependence(
     with drawing_several(ax, len(chosen), size) as axes:
         PartialDependenceDisplay.from_estimator(
             model,
-            X,
+            _with_floats(X),
             chosen,
             feature_names=labels(names),
             kind=kind,
@@ -284,6 +284,16 @@ def _columns(entry: Any, names: list[str]) -> Any:
     if isinstance(entry, (tuple, list)):
         return tuple(column_number(one, names, "features") for one in entry)
     return column_number(entry, names, "features")
+
+
+def _with_floats(X: Any) -> Any:
+    """The same table with whole numbers as floats: scikit-learn refuses to make grids of them."""
+    if isinstance(X, np.ndarray):
+        return X.astype(np.float64) if X.dtype.kind in "iu" else X
+    if not hasattr(X, "iloc"):
+        return X
+    is_whole = [getattr(kind, "kind", "O") in "iu" for kind in X.dtypes]
+    return X.astype({name: "float64" for name, whole in zip(X, is_whole, strict=True) if whole})
 
 
 def _categories_of(model: Any, X: Any) -> list[int] | None:
