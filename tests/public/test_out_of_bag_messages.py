@@ -53,7 +53,7 @@ def test_methods_that_can_work_are_there() -> None:
 def test_the_error_without_out_of_bag_predictions_begins_with_advice() -> None:
     forest = weald.RandomForestRegressor(3).fit(X, Y)
     for method in (forest.predict_interval, forest.predict_quantiles):
-        with pytest.raises(ValueError, match="no out-of-bag predictions"):
+        with pytest.raises(ValueError, match="^Fit with oob_score=True"):
             method(X)
 
 

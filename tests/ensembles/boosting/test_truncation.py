@@ -144,7 +144,7 @@ def test_rounds_of_several_boosters_are_counted_not_trees() -> None:
     assert np.array_equal(mean, part.predict_proba(X))
     assert np.array_equal(std, part.predict_proba(X, return_std=True)[1])
     assert len(part.oob_.in_bag) == 3
-    with pytest.raises(ValueError, match="not of a truncated model"):
+    with pytest.raises(ValueError, match="A truncated model never has"):
         part.predict_set(X)
 
 

@@ -183,7 +183,7 @@ def test_in_bag_counts_without_out_of_bag_predictions() -> None:
     X, y = task()
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
     assert next(iter(forest.oob_.in_bag)).sum() >= len(X) - 20
-    with pytest.raises(ValueError, match="no out-of-bag predictions"):
+    with pytest.raises(ValueError, match="^Fit with oob_score=True"):
         _ = forest.oob_.predictions
     with pytest.raises(IndexError, match="There is no base estimator 5"):
         forest.oob_.in_bag[5]

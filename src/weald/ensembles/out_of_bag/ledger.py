@@ -88,9 +88,9 @@ class Ledger:
         """The predictions of the rows of positive weight, in the order of their content."""
         if self._record is None:
             raise ValueError(
-                "This model has no out-of-bag predictions: they are computed during fit only, not "
-                "of a truncated model or of one that was trained on by warm_start=True. Fit it "
-                "anew; forests and bags need oob_score=True."
+                "Fit with oob_score=True (boosters have no such parameter), and without a warm "
+                "start: out-of-bag predictions are computed during fit only, and this model has "
+                "none. (A truncated model never has.)"
             )
         return self._record
 
