@@ -281,7 +281,7 @@ class SmallSearch {
   }
 
   // The kernel gathers sixteen ranks at once (AVX-512). Processor time without it, in a default
-  // random forest: 1.15x on a table of california_housing's shape, 1.02x on breast_cancer, 1.01x on
+  // random forest: 1.146x on a table of california_housing's shape, 1.02x on breast_cancer, 1.01x on
   // 100,000 x 28 (docs/decisions/0019).
   template <class Node>
   kernels::KeyRange write_keys(const Node& node, int column) {
