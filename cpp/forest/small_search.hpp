@@ -281,8 +281,8 @@ class SmallSearch {
   }
 
   // The kernel gathers sixteen ranks at once (AVX-512). Processor time without it, in a default
-  // random forest: 1.146x on a table of california_housing's shape, 1.02x on breast_cancer, 1.01x on
-  // 100,000 x 28 (docs/decisions/0019).
+  // random forest: 1.146x on a table of california_housing's shape, 1.02x on breast_cancer, 1.01x
+  // on 100,000 x 28 (docs/decisions/0019).
   template <class Node>
   kernels::KeyRange write_keys(const Node& node, int column) {
     if constexpr (Kind::are_pairs)
