@@ -47,4 +47,3 @@ def test_console_blocks(
         main([*words, "--force"] if "-o" in words else words)
         printed = "".join(capsys.readouterr())
         assert doctest.OutputChecker().check_output(expected, printed, _FLAGS), printed
-
