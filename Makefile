@@ -16,7 +16,7 @@ CPP := $(shell find cpp tests/native tests/portable benchmarks -name '*.cpp' -o 
 PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 EVERY_TEST := tests docs README.md --pyargs weald
 # Models are the same wherever the wheel was built, and the command that it installs works.
-WHEEL_TESTS := tests/golden tests/cli
+WHEEL_TESTS := tests/public/test_reproducible.py tests/persist/test_golden_files.py tests/cli
 # What touches NumPy, scikit-learn and the libraries of frames.
 FLOOR_TESTS := tests/contract tests/data tests/public
 
@@ -124,6 +124,8 @@ wheel: .venv-wheel/ready ## build the wheel in dist/ and test it in an empty env
 	.venv-wheel/build/bin/python tools/wheel.py dist/*.whl
 	@"$(PYTHON)" -m venv .venv-wheel/empty
 	.venv-wheel/empty/bin/python $(PIP) "$$(ls dist/*.whl)[cli,plot]" pytest
+	@.venv-wheel/empty/bin/python tools/requirements.py tables > .venv-wheel/tables.txt
+	@.venv-wheel/empty/bin/python $(PIP) --no-deps -r .venv-wheel/tables.txt
 	.venv-wheel/empty/bin/python -m pytest -q $(WHEEL_TESTS) $(ARGS)
 	@touch $@
 
