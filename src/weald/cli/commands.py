@@ -8,6 +8,7 @@ import click
 from weald.cli.comparing import DEFAULT_METHODS, Comparison
 from weald.cli.methods import CONSTANT, METHODS
 from weald.cli.scores import METRIC_NAMES
+from weald.cli.tables import nearest
 from weald.cli.training import Training
 from weald.version import __version__
 
@@ -48,7 +49,26 @@ _data_options = _options(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Commands, the nearest of which is named if there is no such one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            near = nearest(self.commands, args[0])
+            raise click.UsageError(
+                f"there is no command {args[0]!r}. Did you mean {near[0]!r}? There are: "
+                f"{', '.join(self.commands)}.",
+                ctx,
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="weald", message="%(prog)s %(version)s")
 def weald() -> None:
     """Ensembles of trees for tables.
