@@ -15,6 +15,8 @@ X86_ONLY := cpp/kernels/avx2.cpp cpp/kernels/avx512.cpp
 CPP := $(shell find cpp tests/native tests/portable benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 EVERY_TEST := tests docs README.md --pyargs weald
+# Models are the same wherever the wheel was built, and the command that it installs works.
+WHEEL_TESTS := tests/public/test_reproducible.py tests/persist/test_golden_files.py tests/cli
 # What touches NumPy, scikit-learn and the libraries of frames.
 FLOOR_TESTS := tests/contract tests/data tests/public
 
@@ -22,8 +24,8 @@ FLOOR_TESTS := tests/contract tests/data tests/public
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-sklearn test-floor coverage fuzz-api fuzz bench study micro check format stub sanitize portable clean \
-	lint types imports cpp-modules cpp-format stub-check size one-definition sanitize-package \
+.PHONY: help demo test test-all test-sklearn test-floor coverage docs wheel fuzz-api fuzz bench study micro check format stub sanitize portable clean \
+	lint spelling types imports cpp-modules cpp-format stub-check size one-definition sanitize-package \
 	sanitize-pool portable-tools
 
 help: ## say what there is
@@ -104,9 +106,32 @@ bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a
 study: .venv-bench/ready ## repeat a one-off study of studies/; WHAT="name --options"
 	PYTHONPATH=benchmarks .venv-bench/bin/python studies/$(firstword $(WHAT)).py $(wordlist 2,$(words $(WHAT)),$(WHAT))
 
+docs: .venv-docs/ready ## build the documentation site in build/docs, without network, and check its links
+	@rm -rf docs/_generated build/docs
+	.venv-docs/bin/python -m sphinx -c docs -b html -q -W --keep-going -d build/doctrees . build/docs
+	.venv-docs/bin/python tools/links.py build/docs
+	@echo "the site: build/docs/index.html"
+.venv-docs/ready: $(PACKAGE)
+	$(call environment,docs)
+	$(call install,docs,'.[docs,frames]')
+
+wheel: .venv-wheel/ready ## build the wheel in dist/ and test it in an empty environment
+.venv-wheel/ready: $(PACKAGE)
+	@sh tools/prerequisites.sh "$(PYTHON)" "$(CXX)"
+	@rm -rf .venv-wheel dist/*.whl && "$(PYTHON)" -m venv .venv-wheel/build
+	@.venv-wheel/build/bin/python $(PIP) build
+	.venv-wheel/build/bin/python -m build --wheel --outdir dist .
+	.venv-wheel/build/bin/python tools/wheel.py dist/*.whl
+	@"$(PYTHON)" -m venv .venv-wheel/empty
+	.venv-wheel/empty/bin/python $(PIP) "$$(ls dist/*.whl)[cli,plot]" pytest
+	@.venv-wheel/empty/bin/python tools/requirements.py tables > .venv-wheel/tables.txt
+	@.venv-wheel/empty/bin/python $(PIP) --no-deps -r .venv-wheel/tables.txt
+	.venv-wheel/empty/bin/python -m pytest -q $(WHEEL_TESTS) $(ARGS)
+	@touch $@
+
 # --- gates ------------------------------------------------------------------------------------
 
-check: lint types imports cpp-modules cpp-format stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
+check: lint spelling types imports cpp-modules cpp-format stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
 	@echo "all gates passed"
 
 .venv-check/tools: pyproject.toml
@@ -121,6 +146,9 @@ check: lint types imports cpp-modules cpp-format stub-check size one-definition 
 lint: .venv-check/tools
 	.venv-check/bin/ruff check .
 	.venv-check/bin/ruff format --check .
+
+spelling: .venv-check/tools
+	.venv-check/bin/codespell
 
 types: .venv-check/ready
 	.venv-check/bin/mypy
@@ -251,5 +279,5 @@ $(foreach build,$(PORTABLE),$(eval $(call portable_program,$(build),\
 -include $(wildcard build/portable/*/*.d)
 
 clean: ## remove all that these commands have made
-	rm -rf build dist .venv-demo .venv-test .venv-floor .venv-coverage .venv-bench .venv-check \
+	rm -rf build dist docs/_generated .venv-docs .venv-wheel .venv-demo .venv-test .venv-floor .venv-coverage .venv-bench .venv-check \
 		.venv-sanitize .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -24,8 +24,19 @@ def show_config() -> None:
     >>> weald.show_config()  # doctest: +ELLIPSIS
     weald ...
     """
+    for name, text in configuration().items():
+        print(f"{name:13s} {text}")
+
+
+def configuration() -> dict[str, str]:
+    """Return what `show_config` prints, by name.
+
+    >>> from weald.config import configuration
+    >>> "numpy" in configuration()
+    True
+    """
     runnable = _native.runnable_instructions()
-    lines = {
+    return {
         "weald": __version__,
         "instructions": f"{_native.instructions()} (runnable here: {', '.join(runnable)})",
         "usable cores": str(_native.usable_cores()),
@@ -35,5 +46,3 @@ def show_config() -> None:
         "narwhals": narwhals.__version__,
         "platform": platform.platform(),
     }
-    for name, text in lines.items():
-        print(f"{name:13s} {text}")

@@ -89,9 +89,17 @@ def _of_bag(model: Any) -> BaseEstimators | None:
         n=n,
         predict=lambda X: _joined(model._estimator_predictions(X)),
         combined_by="mean" if getattr(model, "weights", None) is None else "other",
-        in_bag=None if ledger is None else partial(_counts_of_ledger, ledger),
+        in_bag=partial(_counts_of_ledger, ledger) if _has_counts(ledger) else None,
         predict_out_of_bag=lambda X: _joined(model._out_of_bag_predictions(X)),
     )
+
+
+def _has_counts(ledger: Any) -> bool:
+    """Whether in-bag counts are known; a model loaded from a file may lack them."""
+    try:
+        return ledger is not None and len(ledger[0]) > 0
+    except AttributeError:
+        return False
 
 
 def _joined(blocks: Iterator[Floats]) -> Floats:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from weald.diagnostics.base_estimators import MOST_PREDICTIONS, BaseEstimators, base_estimators_of
 from weald.diagnostics.subject import Subject, predictions_of
 from weald.ensembles.out_of_bag.oob_importance import checked_rows_of_fit
+from weald.persist.not_saved import has_record
 from weald.resampling import ContentKFold
 from weald.theory.arguments import take
 
@@ -138,7 +139,7 @@ def held_out_predictions(subject: Subject, sample: Sample) -> Unseen:
 
 def check_rows_of_fit(subject: Subject, X: Any, y: Any) -> None:
     """Raise ValueError if the model remembers other training rows."""
-    if getattr(subject.model, "_record", None) is not None:
+    if has_record(subject.model):
         checked_rows_of_fit(subject.model, X, y)
 
 

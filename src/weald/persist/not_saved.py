@@ -13,3 +13,14 @@ class NotSaved:
             "This model was loaded from a file without the records of its training rows, which "
             "out-of-bag estimates and intervals need. Save it with model.save(path, oob=True)."
         )
+
+
+def has_record(model: Any) -> bool:
+    """Whether a model holds the record of its training rows; a loaded one may not.
+
+    >>> from types import SimpleNamespace
+    >>> has_record(SimpleNamespace(_record=NotSaved())), has_record(SimpleNamespace(_record=[]))
+    (False, True)
+    """
+    record = getattr(model, "_record", None)
+    return record is not None and not isinstance(record, NotSaved)

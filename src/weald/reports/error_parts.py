@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.persist.not_saved import has_record
 from weald.plot.displays import most_confused
 from weald.reports.charts import lines, number, points
 from weald.reports.markup import Html, joined, paragraph, section, table, tag
@@ -115,7 +116,7 @@ def _intervals(facts_: Facts) -> Html:
     rows = [(f"{100 * level:g} %", number(float(np.quantile(away, level)))) for level in levels]
     found = [table("Errors of unseen rows", ("share of the rows", "error at most"), rows, (1,))]
     model, test = facts_.subject.model, facts_.test
-    if test is not None and getattr(model, "_record", None) is not None:
+    if test is not None and has_record(model):
         covered = []
         for level in levels:
             lower, upper = np.asarray(model.predict_interval(test[0], level)).T

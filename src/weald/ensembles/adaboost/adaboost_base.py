@@ -259,7 +259,7 @@ class AdaBoost(Truncatable, TreeModel):
         Raises
         ------
         AttributeError
-            If the user's `estimator` has no feature_importances_.
+            If the user's `estimator` has no `feature_importances_`.
         """
         check_is_fitted(self)
         counts = np.abs(self.estimator_weights_)
