@@ -15,16 +15,13 @@ from weald.advice import advise
 from weald.cached import cached_property
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.loss_sample import rows_of_train_loss
-from weald.ensembles.rounds.history import History
+from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.rounds.loop import Copies, Stage, Training
 from weald.ensembles.rounds.scoring import LOSS, HeldOutSet
 from weald.losses import Loss, NotFiniteError, times_power, unit_of_losses
 
 Curves = Mapping[str, Sequence[float]]
 Score = Callable[[Floats], float]
-
-# Name of the curve of the training loss.
-TRAIN_LOSS = "train loss"
 
 # scikit-learn warns of an undefined metric in every round.
 _QUIET = partial(warnings.catch_warnings, action="ignore", category=UndefinedMetricWarning)
