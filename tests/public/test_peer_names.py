@@ -162,6 +162,36 @@ def test_arguments_of_fit() -> None:
         weald.StackingClassifier(trees).fit(X, y, eval_set=[(X, y)])
 
 
+@pytest.mark.parametrize("method", ["fit", "predict"])
+@pytest.mark.parametrize("kind", ["BoostedTrees", "GradientBoosting", "AdaBoost", "RandomForest"])
+def test_scores_to_start_from(kind: str, method: str) -> None:
+    model = getattr(weald, f"{kind}Regressor")(n_estimators=2).fit(X, y)
+    given = (X, y) if method == "fit" else (X,)
+
+    def advice(name: str) -> str:
+        with pytest.raises(TypeError) as raised:
+            getattr(model, method)(*given, **{name: y})
+        start = f"{kind}Regressor.{method}() got an unexpected keyword argument {name!r}. "
+        assert str(raised.value).startswith(start)
+        return str(raised.value).removeprefix(start)
+
+    takes = kind in ("BoostedTrees", "GradientBoosting")
+    for name in ("init_score", "base_margin", "baseline"):
+        ours = "Use offset, the raw scores of the rows, in fit and in predict."
+        none = "It adds to no given scores; weald.BoostedTreesRegressor takes offset."
+        assert advice(name) == (ours if takes else none)
+    assert advice("exposure") == (
+        "Use offset=np.log(exposure), in fit and in predict, with a loss that has a log link, such "
+        "as loss='poisson'."
+        if takes
+        else none
+    )
+    assert ("offset_val" in advice("eval_init_score")) == (kind == "BoostedTrees")
+    assert advice("weight") == (
+        "Use sample_weight." if method == "fit" else "Only fit and score take weights."
+    )
+
+
 def test_arguments_of_predict() -> None:
     model = weald.BoostedTreesClassifier(n_estimators=2, min_samples_leaf=1).fit(X, y)
     for name in ("num_iteration", "ntree_limit", "iteration_range"):
@@ -169,6 +199,8 @@ def test_arguments_of_predict() -> None:
             model.predict(X, **{name: 1})
     with pytest.raises(TypeError, match=r"Use decision_function\(X\) for raw scores"):
         model.predict(X, raw_score=True)
+    with pytest.raises(TypeError, match=r"Use weald\.explain\.shap\(model, X\)"):
+        model.predict(X, pred_contrib=True)
 
 
 @every_estimator
