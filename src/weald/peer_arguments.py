@@ -20,7 +20,7 @@ _NO_OFFSET = always("It adds to no given scores; weald.BoostedTrees{kind} takes 
 
 ARGUMENTS: tuple[Group, ...] = (
     Group(
-        "validation_data | eval_set valid_sets | eval_set evals | eval_set",
+        "validation_data X_val y_val | eval_set valid_sets | eval_set evals | eval_set",
         _VALIDATION,
     ),
     Group(
@@ -34,7 +34,8 @@ ARGUMENTS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        "sample_weight_eval_set | eval_sample_weight | sample_weight_eval_set | -",
+        "sample_weight_eval_set sample_weight_val | eval_sample_weight | sample_weight_eval_set "
+        "| -",
         (Way(("sample_weight_val",), "Use sample_weight_val."), *_VALIDATION),
     ),
     Group(
