@@ -1,5 +1,6 @@
 """Parameter names of scikit-learn, LightGBM, XGBoost and CatBoost: errors name weald's own."""
 
+import inspect
 import re
 
 import numpy as np
@@ -235,3 +236,21 @@ def test_libraries_are_named_for_all_names() -> None:
         assert group.names.count("|") == len(LIBRARIES) - 1
         assert group.spellings() and group.ways
     assert find_way(PARAMETERS, "zzz", ()) is None
+
+
+def test_positional_parameters_are_those_of_scikit_learn() -> None:
+    """What a script passes without a name is the same parameter here."""
+    import sklearn.ensemble
+    import sklearn.tree
+
+    def by_place(cls: type) -> list[str]:
+        parameters = inspect.signature(cls).parameters.values()
+        return [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+
+    compared = 0
+    for module in (sklearn.ensemble, sklearn.tree):
+        for name in set(module.__all__) & set(weald.__all__):
+            assert by_place(getattr(weald, name)) == by_place(getattr(module, name)), name
+            compared += 1
+    assert compared == 16
+    assert weald.BaggingRegressor(None, 7).n_estimators == 7
