@@ -20,7 +20,8 @@ _NO_OFFSET = always("It adds to no given scores; weald.BoostedTrees{kind} takes 
 
 ARGUMENTS: tuple[Group, ...] = (
     Group(
-        "validation_data X_val y_val | eval_set valid_sets | eval_set evals | eval_set",
+        "validation_data X_val y_val | eval_set valid_sets eval_names valid_names | "
+        "eval_set evals | eval_set",
         _VALIDATION,
     ),
     Group(
@@ -131,7 +132,7 @@ ARGUMENTS: tuple[Group, ...] = (
         (always("Pass a data frame (pandas, polars, pyarrow): its column names are used."),),
     ),
     Group(
-        "class_weight | - | - | -",
+        "class_weight | eval_class_weight | - | -",
         (
             Way(("class_weight",), "Set class_weight in the constructor."),
             always("Pass sample_weight."),
