@@ -33,6 +33,13 @@ class Advises(Protocol):
     def advice(self, value: object) -> str: ...
 
 
+@runtime_checkable
+class Dependent(Protocol):
+    """A constraint that admits more values beside certain values of other parameters."""
+
+    def beside(self, parameters: Mapping[str, Any]) -> Limit: ...
+
+
 @dataclass(frozen=True)
 class Whole:
     """An integer in [least, most]."""
@@ -312,10 +319,21 @@ class ColumnGroups:
 
 def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
     """Raise ValueError for the first parameter of `owner` that violates its constraint."""
-    for name, value in _parameters_of(owner).items():
-        if not limits[name].admits(value):
-            message = wrong_parameter(owner, name, limits[name].expected, value)
-            raise ValueError(f"{message} {_advice(limits[name], value)}".rstrip())
+    parameters = _parameters_of(owner)
+    for name, value in parameters.items():
+        if limits[name].admits(value):
+            continue
+        limit = _beside(limits[name], parameters)
+        if not limit.admits(value):
+            message = wrong_parameter(owner, name, limit.expected, value)
+            raise ValueError(f"{message} {_advice(limit, value)}".rstrip())
+
+
+def _beside(limit: Limit, parameters: Mapping[str, Any]) -> Limit:
+    """The limit, which may admit more values given those of the other parameters."""
+    if isinstance(limit, NoneOr):
+        return NoneOr(_beside(limit.limit, parameters))
+    return limit.beside(parameters) if isinstance(limit, Dependent) else limit
 
 
 def _advice(limit: Limit, value: object) -> str:

@@ -16,9 +16,12 @@ _VALIDATION = (
     always("It has no validation set: evaluate it after fit with score(X_val, y_val)."),
 )
 
+_NO_OFFSET = always("It adds to no given scores; weald.BoostedTrees{kind} takes offset.")
+
 ARGUMENTS: tuple[Group, ...] = (
     Group(
-        "validation_data | eval_set valid_sets | eval_set evals | eval_set",
+        "validation_data X_val y_val | eval_set valid_sets eval_names valid_names | "
+        "eval_set evals | eval_set",
         _VALIDATION,
     ),
     Group(
@@ -32,7 +35,8 @@ ARGUMENTS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        "sample_weight_eval_set | eval_sample_weight | sample_weight_eval_set | -",
+        "sample_weight_eval_set sample_weight_val | eval_sample_weight | sample_weight_eval_set "
+        "| -",
         (Way(("sample_weight_val",), "Use sample_weight_val."), *_VALIDATION),
     ),
     Group(
@@ -91,22 +95,44 @@ ARGUMENTS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        "- | init_score eval_init_score | base_margin base_margin_eval_set | baseline",
+        "offset | init_score | base_margin | baseline",
+        (
+            Way(("fit(offset)",), "Use offset, the raw scores of the rows, in fit and in predict."),
+            _NO_OFFSET,
+        ),
+    ),
+    Group(
+        "- | eval_init_score | base_margin_eval_set | -",
+        (
+            Way(
+                ("fit(offset_val)",), "Pass offset_val to fit: the raw scores of the rows of X_val."
+            ),
+            Way(("fit(offset)",), "It takes no validation set; offset is for the training rows."),
+            _NO_OFFSET,
+        ),
+    ),
+    Group(
+        # of generalised linear models
+        "exposure | exposure | exposure | exposure",
         (
             Way(
                 ("fit(offset)",),
-                "Use offset, the raw scores of the rows, and pass it to predict too; offset_val is "
-                "that of X_val, if there is one.",
+                "Use offset=np.log(exposure), in fit and in predict, with a loss that has a log "
+                "link, such as loss='poisson'.",
             ),
-            always("It has no raw scores; weald.BoostedTrees{kind} takes offset."),
+            _NO_OFFSET,
         ),
+    ),
+    Group(
+        "weight | weight | weight | weight",
+        (Way(("sample_weight",), "Use sample_weight."), always("Only fit and score take weights.")),
     ),
     Group(
         "- | feature_name | feature_names | -",
         (always("Pass a data frame (pandas, polars, pyarrow): its column names are used."),),
     ),
     Group(
-        "class_weight | - | - | -",
+        "class_weight | eval_class_weight | - | -",
         (
             Way(("class_weight",), "Set class_weight in the constructor."),
             always("Pass sample_weight."),
@@ -144,12 +170,7 @@ ARGUMENTS: tuple[Group, ...] = (
     ),
     Group(
         "- | pred_contrib | pred_contribs approx_contribs pred_interactions | -",
-        (
-            always(
-                "There are no SHAP values in weald; the shap package explains any model's "
-                "predictions."
-            ),
-        ),
+        (always("Use weald.explain.shap(model, X) for Shapley values."),),
     ),
     Group(
         "- | - | - | thread_count",

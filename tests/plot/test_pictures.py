@@ -247,9 +247,14 @@ def test_training_curve_of_forests(forest: Any) -> None:
 
 def test_training_curve_of_adaboost_and_scikit_learn() -> None:
     ada = weald.AdaBoostClassifier(n_estimators=10).fit(X, Y)
-    errors = plot.training_curve(ada, X_TEST, Y_TEST).get_lines()[0].get_ydata()
+    axes = plot.training_curve(ada, X_TEST, Y_TEST)
+    assert curve_names(axes) == [
+        "training rows (exponential loss)",
+        "rows of X (share of wrong predictions)",
+    ]
+    assert np.array_equal(axes.get_lines()[0].get_ydata(), ada.train_loss_)
     scores = list(ada.staged_score(X_TEST, Y_TEST))
-    np.testing.assert_allclose(errors, 1 - np.array(scores))
+    np.testing.assert_allclose(axes.get_lines()[1].get_ydata(), 1 - np.array(scores))
     rows = DIABETES.data, DIABETES.target
     theirs = GradientBoostingRegressor(n_estimators=5, subsample=0.5, random_state=0).fit(*rows)
     assert curve_names(plot.training_curve(theirs)) == ["training rows", "out-of-bag rows"]

@@ -53,8 +53,18 @@ def test_methods_that_can_work_are_there() -> None:
 def test_the_error_without_out_of_bag_predictions_begins_with_advice() -> None:
     forest = weald.RandomForestRegressor(3).fit(X, Y)
     for method in (forest.predict_interval, forest.predict_quantiles):
-        with pytest.raises(ValueError, match="^Fit with oob_score=True"):
+        with pytest.raises(ValueError, match="^Fit with oob_score=True: .* during fit only.$"):
             method(X)
+
+
+def test_the_error_without_out_of_bag_predictions_names_the_cause() -> None:
+    forest = weald.RandomForestRegressor(30, oob_score=True, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="by prune_oob.* use those of the other model"):
+        _ = forest.prune_oob(X, Y).model.oob_.predictions
+    boosters = weald.BoostedTreesRegressor(n_bags=2, n_estimators=5, quality="fast").fit(X, Y)
+    assert len(boosters.oob_.predictions) == 40
+    with pytest.raises(ValueError, match="by truncate .* or fit one with n_estimators=3"):
+        _ = boosters.truncate(3).oob_.predictions
 
 
 @pytest.mark.parametrize("way", [BayesianBootstrap(), Seeds()])

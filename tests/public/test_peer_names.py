@@ -1,5 +1,6 @@
 """Parameter names of scikit-learn, LightGBM, XGBoost and CatBoost: errors name weald's own."""
 
+import inspect
 import re
 
 import numpy as np
@@ -162,6 +163,36 @@ def test_arguments_of_fit() -> None:
         weald.StackingClassifier(trees).fit(X, y, eval_set=[(X, y)])
 
 
+@pytest.mark.parametrize("method", ["fit", "predict"])
+@pytest.mark.parametrize("kind", ["BoostedTrees", "GradientBoosting", "AdaBoost", "RandomForest"])
+def test_scores_to_start_from(kind: str, method: str) -> None:
+    model = getattr(weald, f"{kind}Regressor")(n_estimators=2).fit(X, y)
+    given = (X, y) if method == "fit" else (X,)
+
+    def advice(name: str) -> str:
+        with pytest.raises(TypeError) as raised:
+            getattr(model, method)(*given, **{name: y})
+        start = f"{kind}Regressor.{method}() got an unexpected keyword argument {name!r}. "
+        assert str(raised.value).startswith(start)
+        return str(raised.value).removeprefix(start)
+
+    takes = kind in ("BoostedTrees", "GradientBoosting")
+    for name in ("init_score", "base_margin", "baseline"):
+        ours = "Use offset, the raw scores of the rows, in fit and in predict."
+        none = "It adds to no given scores; weald.BoostedTreesRegressor takes offset."
+        assert advice(name) == (ours if takes else none)
+    assert advice("exposure") == (
+        "Use offset=np.log(exposure), in fit and in predict, with a loss that has a log link, such "
+        "as loss='poisson'."
+        if takes
+        else none
+    )
+    assert ("offset_val" in advice("eval_init_score")) == (kind == "BoostedTrees")
+    assert advice("weight") == (
+        "Use sample_weight." if method == "fit" else "Only fit and score take weights."
+    )
+
+
 def test_arguments_of_predict() -> None:
     model = weald.BoostedTreesClassifier(n_estimators=2, min_samples_leaf=1).fit(X, y)
     for name in ("num_iteration", "ntree_limit", "iteration_range"):
@@ -169,6 +200,8 @@ def test_arguments_of_predict() -> None:
             model.predict(X, **{name: 1})
     with pytest.raises(TypeError, match=r"Use decision_function\(X\) for raw scores"):
         model.predict(X, raw_score=True)
+    with pytest.raises(TypeError, match=r"Use weald\.explain\.shap\(model, X\)"):
+        model.predict(X, pred_contrib=True)
 
 
 @every_estimator
@@ -203,3 +236,21 @@ def test_libraries_are_named_for_all_names() -> None:
         assert group.names.count("|") == len(LIBRARIES) - 1
         assert group.spellings() and group.ways
     assert find_way(PARAMETERS, "zzz", ()) is None
+
+
+def test_positional_parameters_are_those_of_scikit_learn() -> None:
+    """What a script passes without a name is the same parameter here."""
+    import sklearn.ensemble
+    import sklearn.tree
+
+    def by_place(cls: type) -> list[str]:
+        parameters = inspect.signature(cls).parameters.values()
+        return [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+
+    compared = 0
+    for module in (sklearn.ensemble, sklearn.tree):
+        for name in set(module.__all__) & set(weald.__all__):
+            assert by_place(getattr(weald, name)) == by_place(getattr(module, name)), name
+            compared += 1
+    assert compared == 16
+    assert weald.BaggingRegressor(None, 7).n_estimators == 7

@@ -268,7 +268,7 @@ def as_numbers(values: Any, name: str, what: str) -> Floats:
         raise kind(f"{name} must hold a number for each row: {error}.") from error
 
 
-def checked_weights(sample_weight: object, n: int) -> Floats:
+def checked_weights(sample_weight: object, n: int, *, table: str = "X") -> Floats:
     """Return one finite, non-negative weight per row, not all zero, or raise ValueError."""
     weight = weights_as_numbers(sample_weight)
     if weight.ndim == 0:
@@ -277,7 +277,8 @@ def checked_weights(sample_weight: object, n: int) -> Floats:
         raise ValueError("Sample weights must be 1D array or scalar")
     if weight.shape != (n,):
         raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected ({n},): one weight per row of X."
+            f"sample_weight.shape == {weight.shape}, expected ({n},): one weight per row of "
+            f"{table}."
         )
     bad = np.flatnonzero(~np.isfinite(weight))
     if bad.size:
@@ -292,7 +293,7 @@ def checked_weights(sample_weight: object, n: int) -> Floats:
         )
     if not (weight > 0).any():
         raise ValueError(
-            "Sample weights must contain at least one non-zero number: all weights are zero, "
-            "so there is no row to train on."
+            "Sample weights must contain at least one non-zero number: all weights are zero"
+            f"{', so there is no row to train on' if table == 'X' else ''}."
         )
     return weight

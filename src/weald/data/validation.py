@@ -34,6 +34,10 @@ class ValidationSet:
 
     def below(self, table: AnyTable) -> AnyTable:
         """Append these rows to the training table."""
+        with _naming("X_val" if self.name == ONE_SET else f"X_val[{self.name!r}]"):
+            return self._below(table)
+
+    def _below(self, table: AnyTable) -> AnyTable:
         if isinstance(table, SparseTable):
             from scipy import sparse
 
@@ -134,7 +138,8 @@ def _validation_rows(
         weight = given_weights.get(name)
         if weight is not None:
             with _naming(f"sample_weight_val{place}"):
-                weight = moderate_weights(checked_weights(weight, len(values)))[0]
+                checked = checked_weights(weight, len(values), table=f"X_val{place}")
+                weight = moderate_weights(checked)[0]
         weights.append(weight)
     target = np.concatenate(targets)
     if all(weight is None for weight in weights):
@@ -155,6 +160,7 @@ def is_several(X_val: Any) -> bool:
 def _tables(X_val: Any) -> dict[str, Any]:
     """Tables by the name of the validation set."""
     if not is_several(X_val):
+        _refuse_lists(X_val)
         return {ONE_SET: X_val}
     _check_names(X_val)
     return dict(X_val)
@@ -189,6 +195,23 @@ def by_set(values: Any, name: str, X_val: Any) -> dict[str, Any]:
             f"{name} must be a dict with the names of X_val, {listing(X_val)}; got {got}."
         )
     return dict(values)
+
+
+def _refuse_lists(X_val: Any) -> None:
+    """Raise if `X_val` is a list of tables or of pairs, as other libraries take them."""
+    if isinstance(X_val, (list, tuple)) and any(np.ndim(_first(one)) > 0 for one in X_val[:1]):
+        raise ValueError(
+            f"X_val must be one table, or a dict of tables by name; got a {type(X_val).__name__} "
+            "of tables. Pass X_val={'first': X1, 'second': X2}, y_val={'first': y1, 'second': y2}."
+        )
+
+
+def _first(values: Any) -> Any:
+    """The first value of a row of a table, or the first row of a table."""
+    is_table = hasattr(values, "shape") and len(values.shape) > 1
+    if is_table or isinstance(values, (list, tuple)):
+        return np.zeros(1) if is_table else next(iter(values), None)
+    return None
 
 
 def _check_names(tables: Mapping[Any, Any]) -> None:

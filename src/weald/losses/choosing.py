@@ -28,8 +28,8 @@ class LossChoice:
         return any(callable(getattr(value, method, None)) for method in self.methods)
 
 
-def refuse_targets(loss: Loss, y: Floats) -> None:
-    """Raise ValueError if a target is outside the domain of the loss.
+def refuse_targets(loss: Loss, y: Floats, name: str = "y") -> None:
+    """Raise ValueError if a target is outside the domain of the loss; `name` is its argument.
 
     >>> import numpy as np
     >>> refuse_targets(BuiltinLoss("gamma", 1, 1), np.array([1.0, 0.0]))
@@ -39,7 +39,7 @@ def refuse_targets(loss: Loss, y: Floats) -> None:
     if not loss.has_log_link:
         return
     is_strict = loss.targets == "positive"
-    what = "strictly positive y" if is_strict else "non-negative y"
+    what = f"{'strictly positive' if is_strict else 'non-negative'} {name}"
     admitted = y > 0 if is_strict else y >= 0
     if not admitted.all():
         raise ValueError(

@@ -21,7 +21,7 @@ _FAR, _FAR_OF_EXPONENTS = 2.0**40, 64.0
 
 
 class NotFiniteError(ValueError):
-    """A user-defined loss returned a value that is not finite."""
+    """A user-defined loss or a metric returned a value that is not finite."""
 
 
 class Sloped(Protocol):

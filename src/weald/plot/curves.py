@@ -51,10 +51,10 @@ def training_curve(
 ) -> Any:
     """Draw the error against the number of base estimators or boosting rounds.
 
-    All curves that the model recorded are drawn: the losses of training and validation rows of a
-    booster, the out-of-bag error of a forest or bag (with a band of 1.96 standard errors). With X
-    and y, the error of these rows is added, from staged predictions or from the mean of the first
-    base estimators.
+    All curves that the model recorded are drawn: the losses of the training, validation and
+    out-of-bag rows of a booster, the exponential loss of AdaBoost's training rows, the out-of-bag
+    error of a forest or bag (with a band of 1.96 standard errors). With X and y, the error of these
+    rows is added, from staged predictions or from the mean of the first base estimators.
 
     Parameters
     ----------
@@ -146,7 +146,8 @@ def _recorded(model: Any, loss: str | None) -> list[_Curve]:
 
 def _history(model: Any) -> list[_Curve]:
     """Losses per round: `history_`, or the attributes of weald and scikit-learn."""
-    name = str(getattr(model, "loss", "loss"))
+    is_adaboost = hasattr(model, "estimator_errors_")
+    name = "exponential_loss" if is_adaboost else str(getattr(model, "loss", "loss"))
     history = getattr(model, "history_", None)
     if history is not None:
         return list(_of_history(history, name))
@@ -179,7 +180,9 @@ def _of_history(history: Any, loss: str) -> Iterator[_Curve]:
         rows, _, what = str(name).replace("_", " ").rpartition(" ")
         series = np.asarray(values)
         if what == "loss" and rows and series.ndim == 1 and len(series) > 1:
-            yield _numbered(words.get(rows, f"{rows} rows"), loss, series.astype(float), 0)
+            values = series.astype(float)
+            if not np.isnan(values).all():  # a user's loss may have derivatives only
+                yield _numbered(words.get(rows, f"{rows} rows"), loss, values, 0)
 
 
 def _columns_of(history: Any) -> list[tuple[Any, Any]]:

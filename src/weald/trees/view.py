@@ -125,7 +125,8 @@ class TreeView:
             if np.abs(weight - counts).max() > 2**-20:
                 raise AttributeError(
                     "tree_.n_node_samples is not available: the rows of this tree had weights, and "
-                    "their numbers are not stored. Use tree_.weighted_n_node_samples."
+                    "their numbers are not stored. Use tree_.weighted_n_node_samples, or draw the "
+                    "tree with text() or weald.plot.tree."
                 )
             return frozen(counts)
         return frozen(self._from_leaves(self.facts.samples, np.zeros(self.node_count, np.int64)))
@@ -235,8 +236,8 @@ class TreeView:
         if with_set.size:
             raise ValueError(
                 f"tree_.{what} is not available: node {with_set[0]} splits the categorical column "
-                f"{self._tree.feature[with_set[0]]} into two sets of categories. Use text(), "
-                "trees_to_frame() or forest_."
+                f"{self._tree.feature[with_set[0]]} into two sets of categories. Draw the tree "
+                "with text() or weald.plot.tree, or use trees_to_frame() or forest_."
             )
 
 

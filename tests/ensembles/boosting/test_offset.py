@@ -447,7 +447,9 @@ def test_names_of_other_libraries_lead_to_it() -> None:
     for name in ("init_score", "base_margin", "baseline"):
         with pytest.raises(TypeError, match="Use offset, the raw scores"):
             BoostedTreesRegressor().fit(X, COUNTS, **{name: LOG_YEARS})
-    with pytest.raises(TypeError, match="no raw scores; weald.BoostedTreesClassifier takes offset"):
+    with pytest.raises(
+        TypeError, match="no given scores; weald.BoostedTreesClassifier takes offset"
+    ):
         AdaBoostClassifier().fit(X, TWO, init_score=LOG_YEARS)
     with pytest.raises(TypeError, match="takes offset"):
         RandomForestRegressor().fit(X, COUNTS, base_margin=LOG_YEARS)

@@ -122,6 +122,69 @@ def test_a_warm_start_continues_from_it(name: str) -> None:
     assert np.array_equal(again.predict(X), whole.predict(X))
 
 
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_first_rounds_truncated_models_and_stages_are_equal_bit_for_bit(name: str) -> None:
+    check_stages(fitted(name, 6))
+
+
+def check_stages(model: Any) -> None:
+    n_rounds = len(list(model.staged_predict(X)))
+    assert n_rounds == model._n_rounds > 1
+    some = {1, 2, n_rounds, *range(1, n_rounds, max(1, n_rounds // 10))}
+    for method in ANSWERS:
+        if not hasattr(model, f"staged_{method}"):
+            continue
+        for n, stage in enumerate(getattr(model, f"staged_{method}")(X), start=1):
+            if n not in some:
+                continue
+            first, part = getattr(model, method)(X, n_rounds=n), model.truncate(n)
+            assert np.array_equal(first, stage, equal_nan=True), (method, n)
+            assert np.array_equal(getattr(part, method)(X), stage, equal_nan=True), (method, n)
+        assert np.array_equal(getattr(model, method)(X), stage, equal_nan=True)
+
+
+# Settings that are "auto" by default: folds, early stopping, leaves estimated again.
+STOPPED: dict[str, tuple[Any, Any]] = {
+    "numbers, default": (BoostedTreesRegressor(), Y),
+    "two classes, default": (BoostedTreesClassifier(), TWO),
+    "three classes, default": (BoostedTreesClassifier(), THREE),
+    "counts": (BoostedTreesRegressor(loss="poisson", n_iter_no_change=5), np.rint(np.exp(Y))),
+    "medians": (BoostedTreesRegressor(loss="absolute_error", n_iter_no_change=5), Y),
+    "quantiles": (
+        BoostedTreesRegressor(loss="quantile", quantile=[0.2, 0.8], n_iter_no_change=5),
+        Y,
+    ),
+    "held-out rows": (
+        BoostedTreesClassifier(
+            **FAST, early_stopping=True, n_estimators=200, multi_class="vector_leaves"
+        ),
+        THREE,
+    ),
+    "a tree per class": (
+        BoostedTreesClassifier(**FOLDS, early_stopping=True, multi_class="tree_per_class"),
+        THREE,
+    ),
+    "descent": (GradientBoostingRegressor(n_iter_no_change=3, random_state=0), Y),
+    "descent of classes": (
+        GradientBoostingClassifier(n_iter_no_change=2, subsample=0.5, random_state=0),
+        THREE,
+    ),
+    "half-log": (AdaBoostClassifier(form="half-log", n_estimators=9), TWO),
+    "log": (AdaBoostClassifier(form="log", n_estimators=9, reweight="resampling"), TWO),
+    "m1": (AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), form="m1"), THREE),
+    "R2": (AdaBoostRegressor(reweight="weighting", loss="square"), Y),
+}
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_stages_of_fits_that_choose_their_rounds(name: str) -> None:
+    model, y = STOPPED[name]
+    model = copy.deepcopy(model).fit(X, y)
+    if hasattr(model, "stopped_by_"):
+        assert model.stopped_by_ == "early_stopping"
+    check_stages(model)
+
+
 def test_after_early_stopping_the_refitted_trees_are_used() -> None:
     settings = {**FAST, "early_stopping": True, "n_iter_no_change": 5, "n_estimators": 60}
     for more in ({}, {"n_bags": 3}):
@@ -144,7 +207,7 @@ def test_rounds_of_several_boosters_are_counted_not_trees() -> None:
     assert np.array_equal(mean, part.predict_proba(X))
     assert np.array_equal(std, part.predict_proba(X, return_std=True)[1])
     assert len(part.oob_.in_bag) == 3
-    with pytest.raises(ValueError, match="A truncated model never has"):
+    with pytest.raises(ValueError, match="some rounds of another, by truncate .* n_estimators=2"):
         part.predict_set(X)
 
 

@@ -18,11 +18,13 @@ from weald.ensembles.adaboost.adaboost_training import (
     Training,
     checked_predictions,
     class_indices,
+    mean_losses,
     training_of,
 )
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.adaboost.stumps import CRITERIA, FoundStump, Stump, StumpSearch, stump_forest
 from weald.ensembles.base import Floats
+from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.losses import BuiltinLoss
 from weald.parameters import Limit, NoneOr, OneOf
 from weald.resampling import seed_of
@@ -110,6 +112,10 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         Upper bound of the training error: the product over the base estimators of
         (1 - e) exp(-a) + e exp(a), with a the vote on the scale of "half-log". For
         `learning_rate=1` and two classes a factor is 2 √(e (1 - e)).
+    train_loss_ : array, shape (estimators + 1,)
+        Mean exponential loss of the training rows before the first and after each round. That of a
+        row is the product of exp(-a) over the base estimators that are right and exp(a) over those
+        that are wrong; with "samme" and K classes of exp(-v (K - 1)/K) and exp(v/K), v the vote.
 
     Examples
     --------
@@ -293,8 +299,10 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def _keep_bound(self) -> None:
         errors, votes = self.estimator_errors_.tolist(), self.estimator_weights_.tolist()
         self.edges_ = 0.5 - self.estimator_errors_
-        factors = map(self._form.bound_factor, errors, votes)
-        self.training_error_bound_ = min(1.0, float(np.prod(list(factors))))
+        bounds = map(self._form.bound_factor, errors, votes)
+        self.training_error_bound_ = min(1.0, float(np.prod(list(bounds))))
+        losses = mean_losses(list(map(self._form.loss_factor, errors, votes)))
+        self._keep_history(History({TRAIN_LOSS: losses}))
 
     def _keep_rounds(self, n_rounds: int) -> None:
         super()._keep_rounds(n_rounds)

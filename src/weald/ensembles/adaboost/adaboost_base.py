@@ -21,6 +21,7 @@ from weald.data import (
 from weald.ensembles.adaboost.adaboost_training import HardestRows, Training, hardest_rows
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import CheckedEstimator, Floats, TreeModel
+from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.truncation import Truncatable
 from weald.parameters import Columns, Jobs, Limit, NoneOr, ObjectWith, OneOf, Real, Seed, Whole
 
@@ -75,6 +76,12 @@ class AdaBoost(Truncatable, TreeModel):
         Vote of each base estimator.
     estimator_errors_ : array, shape (estimators,)
         Weighted training error of each base estimator, with the weights of its round.
+    history_ : History
+        The "train loss" before the first and after each round; prints as a table.
+    train_loss_ : array, shape (estimators + 1,)
+        The training loss: the mean over the training rows of the exponential loss, which each round
+        decreases and the row weights are proportional to. It needs no predictions: each round
+        multiplies it by a factor. 1 before the first round.
     row_weights_ : array, shape (rows,)
         Row weights after the last round; they sum to 1. A truncated model has them with
         `store_weights=True` only.
@@ -94,6 +101,8 @@ class AdaBoost(Truncatable, TreeModel):
     estimator_weights_: Floats
     estimator_errors_: Floats
     row_weights_: Floats
+    history_: History
+    train_loss_: Floats
 
     # Votes and weighted medians are not sums of trees.
     _predicts_by_forest: ClassVar[bool] = False
@@ -141,6 +150,9 @@ class AdaBoost(Truncatable, TreeModel):
                 "default."
             )
 
+    def _keep_history(self, history: History) -> None:
+        self.history_, self.train_loss_ = history, history[TRAIN_LOSS]
+
     def _keep_weights(self, training: Training, last: RowWeights, rounds: list[Floats]) -> None:
         self.__dict__.pop("round_weights_", None)
         self.row_weights_ = training.of_given_rows(last.of_rows())
@@ -158,6 +170,8 @@ class AdaBoost(Truncatable, TreeModel):
             self._estimators = self._estimators[:n_rounds]
         if hasattr(self, "forest_"):
             self.forest_ = self.forest_.part(0, n_rounds)
+        if hasattr(self, "history_"):  # files of early versions lack it
+            self._keep_history(self.history_.truncated(n_rounds))
         if hasattr(self, "round_weights_"):
             self.round_weights_ = self.round_weights_[: n_rounds + 1]
             self.row_weights_ = self.round_weights_[-1]

@@ -79,10 +79,19 @@ class Form:
 
         With learning_rate=1 and two classes it is 2 √(error (1 - error)).
         """
-        half = self.on_half_scale(vote)
-        if abs(half) > _STEEP:
-            return math.inf
-        return (1.0 - error) * _exp(-half) + error * _exp(half)
+        return _mean_exponential(error, self.on_half_scale(vote), 0.5)
+
+    def loss_factor(self, error: float, vote: float) -> float:
+        """Factor of a base estimator in the mean exponential loss that the form minimises."""
+        share = 1.0 / self.n_classes if self.name == "samme" and self.n_classes > 2 else 0.5
+        return _mean_exponential(error, self.on_half_scale(vote), share)
+
+
+def _mean_exponential(error: float, half: float, share: float) -> float:
+    """Mean of exp(-2 half (1 - share)) for correct and exp(2 half share) for misclassified rows."""
+    if abs(half) > _STEEP:
+        return math.inf
+    return (1.0 - error) * _exp(-2.0 * half * (1.0 - share)) + error * _exp(2.0 * half * share)
 
 
 def _log(x: float) -> float:

@@ -16,12 +16,14 @@ from weald.ensembles.adaboost.adaboost_training import (
     ForeignLearner,
     Training,
     checked_predictions,
+    mean_losses,
     training_of,
 )
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
 from weald.ensembles.regressing import Regressor
+from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.parameters import Limit, OneOf
 from weald.resampling import seed_of
 from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, TreeLimits, picked_sets
@@ -88,6 +90,10 @@ class AdaBoostRegressor(Regressor, AdaBoost):
     ----------
     forest_ : Forest
         The trees as flat arrays (only with `estimator=None`); predictions are weighted medians.
+    train_loss_ : array, shape (estimators + 1,)
+        Mean over the training rows of exp(sum of vote times (L - ½) over the base estimators), with
+        L the loss of the row in that round, from 0 to 1: the function of which the row weights are
+        the shares. It bounds the share of rows whose mean L, weighted by the votes, is at least ½.
 
     Examples
     --------
@@ -175,6 +181,7 @@ class AdaBoostRegressor(Regressor, AdaBoost):
         """Run the boosting rounds."""
         found = Ensemble(keeps_weights=self.store_weights)
         found.note(weights)
+        factors = []  # of the mean exponential loss
         for round_ in range(self.n_estimators):
             estimator, predictions = learner.learn(weights, round_)
             losses = self._losses(predictions, rows.target)
@@ -184,6 +191,7 @@ class AdaBoostRegressor(Regressor, AdaBoost):
                 # Keep a perfect base estimator, and the first one however bad it is.
                 found.add(estimator, 1.0, error)
                 found.note(weights)
+                factors.append(weights.mean_of(_native.exp(losses - 0.5)))
             if is_last:
                 break
             log_odds = float(_native.log(np.array([(1.0 - error) / error]))[0])
@@ -191,8 +199,10 @@ class AdaBoostRegressor(Regressor, AdaBoost):
             self._check_vote(vote, round_)
             found.add(estimator, vote, error)
             # Factor e/(1 - e) for rows without loss, 1 for rows of the largest loss.
-            weights.multiply(_native.exp((losses - 1.0) * vote))
+            mean = weights.multiply(_native.exp((losses - 1.0) * vote))
             found.note(weights)
+            factors.append(mean * float(_native.exp(np.array([vote / 2]))[0]))
+        self._keep_history(History({TRAIN_LOSS: mean_losses(factors)}))
         return found
 
     def _losses(self, predictions: Floats, target: Floats) -> Floats:

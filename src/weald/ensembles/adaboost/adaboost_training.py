@@ -109,6 +109,15 @@ class Ensemble:
             self.weights.append(weights.of_rows())
 
 
+def mean_losses(factors: list[float]) -> Floats:
+    """Mean exponential loss before the first and after each round, from the factors of the rounds.
+
+    >>> mean_losses([0.5, 0.5]).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    return np.cumprod(np.array([1.0, *factors]))
+
+
 class ForeignLearner:
     """Fits clones of the user's estimator with the row weights of each round."""
 

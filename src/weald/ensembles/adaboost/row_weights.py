@@ -56,10 +56,12 @@ class RowWeights:
         total = if_right * (1.0 - share) + if_wrong * share
         self._reweight(wrong, if_right / total, if_wrong / total)
 
-    def multiply(self, factors: Floats) -> None:
-        """Multiply the weights by one factor per row and normalise."""
+    def multiply(self, factors: Floats) -> float:
+        """Multiply the weights by one factor per row and normalise; return the mean factor."""
         each = self.each * factors
-        self._set(each / _native.exact_total(each, self.copies))
+        total = _native.exact_total(each, self.copies)
+        self._set(each / total)
+        return total
 
     def mean_of(self, values: Floats) -> float:
         """Weighted mean of one value per row."""

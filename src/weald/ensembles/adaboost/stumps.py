@@ -14,7 +14,7 @@ from weald.data import Rows, as_one_array, class_rows, levels_of, steady
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, TreeModel, keep_columns
 from weald.parameters import Columns, Jobs, Limit, OneOf
-from weald.trees import Forest, TreeView, decision_paths
+from weald.trees import Forest, LeafFacts, TreeView, decision_paths
 
 CRITERIA = ("error", "gini", "entropy")
 
@@ -27,7 +27,8 @@ class FoundStump:
     """One split and its two leaves; `column` -1: no split, one leaf.
 
     For a categorical column `left_set` is the bit set of categories that go left, 64 per word.
-    `leaf_classes` are the predicted class indices of the leaves.
+    `leaf_classes` are the predicted class indices of the leaves, `samples` the numbers of rows in
+    them (None: not known, in files of early versions).
     """
 
     column: int
@@ -38,6 +39,7 @@ class FoundStump:
     right: Floats
     leaf_classes: tuple[int, int]
     left_set: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    samples: tuple[int, int] | None = None
 
     @property
     def sides(self) -> list[Floats]:
@@ -72,9 +74,21 @@ class StumpSearch:
         )
         least = _NEAR * float(left.sum() + right.sum())
         labels = (_heaviest(left, least), _heaviest(right, least))
-        stump = FoundStump(column, threshold, missing_left, gain, left, right, labels, left_set)
+        samples = self._samples(column, None if n_drawn is None else mass)
+        stump = FoundStump(
+            column, threshold, missing_left, gain, left, right, labels, left_set, samples
+        )
         self._stumps.mark_wrong(self._goes_right, *labels, self._wrong)
         return stump, self._wrong
+
+    def _samples(self, column: int, n_drawn: Floats | None) -> tuple[int, int]:
+        """Numbers of rows in the leaves; `n_drawn` is how often each row was drawn, None: once."""
+        total = self._n_rows if n_drawn is None else int(n_drawn.sum())
+        if column < 0:
+            return total, 0
+        right = self._goes_right.astype(bool)
+        n_right = int(right.sum() if n_drawn is None else n_drawn[right].sum())
+        return total - n_right, n_right
 
 
 def _heaviest(sums: Floats, least: float) -> int:
@@ -231,6 +245,7 @@ class Stump(ClassifierMixin, TreeModel):
         shares = np.stack([side / side.sum() for side in found.sides])
         # Stored rather than derived from the shares, because ties up to rounding go to the first.
         self._leaf_classes = np.array(found.leaf_classes[: len(shares)])
+        self._samples = found.samples
         self.forest_ = stump_forest([found], [shares], np.ones(1), self._plan.n_columns)
 
     def predict_proba(self, X: object) -> Floats:
@@ -252,7 +267,12 @@ class Stump(ClassifierMixin, TreeModel):
         Weights of nodes are shares of the total weight of all rows.
         """
         check_is_fitted(self)
-        return TreeView(self.forest_, criterion=self.criterion, widths=(self.n_classes_,))
+        facts, known = None, getattr(self, "_samples", None)
+        if known is not None:
+            samples = np.array(known[: self.get_n_leaves()], dtype=np.int64)
+            facts = LeafFacts(None, samples, 0)
+        widths = (self.n_classes_,)
+        return TreeView(self.forest_, criterion=self.criterion, widths=widths, facts=facts)
 
     def decision_path(self, X: object) -> Any:
         """Return the nodes each row passes through: a sparse matrix of shape (rows, nodes)."""

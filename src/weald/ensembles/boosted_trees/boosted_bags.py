@@ -56,6 +56,13 @@ class BaggedBoosters(Bagged):
             )
         return InBag(((0, self._folds),), self._n_boosters)
 
+    def _why_no_record(self) -> str:
+        return (
+            "This model has some rounds of another, by truncate or as seen by a callback. "
+            "Out-of-bag predictions are computed at the end of fit, for all rounds: use those of "
+            f"the whole model, or fit one with n_estimators={self.n_estimators_}."
+        )
+
     @property
     def _unrefitted(self) -> Forest:
         """The trees before leaf values were estimated on all rows."""

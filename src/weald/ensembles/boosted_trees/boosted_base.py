@@ -28,7 +28,6 @@ from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
 from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters, check_memory
 from weald.ensembles.boosted_trees.booster import Booster, BoostingRun
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
-from weald.ensembles.boosted_trees.early_stopping import TRAIN_LOSS
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.trained_state import TrainedState
 from weald.ensembles.class_weights import weighted_by_class
@@ -37,7 +36,7 @@ from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
 from weald.ensembles.rounds.callbacks import TakesCallbacks
 from weald.ensembles.rounds.constraints import groups_of
-from weald.ensembles.rounds.history import History
+from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.rounds.loop import Training, prepare
 from weald.ensembles.rounds.scoring import LOSS, is_loss, watched_metric
 from weald.ensembles.rounds.time_limit import TimeLimit

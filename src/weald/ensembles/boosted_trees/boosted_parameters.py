@@ -133,12 +133,14 @@ class BoostedParameters(ScoredModel):
         Minimum improvement for early stopping: relative to the loss before the first round if
         scoring="loss", otherwise absolute.
     scoring : str, callable or None, default="loss"
-        Score of the validation set: "loss", the name of a scikit-learn scorer, a callable
-        ``scorer(estimator, X, y)`` that returns a number to maximise, or None for the estimator's
-        `score` method. It decides when to stop, by the first validation set if there are several.
+        Score of the validation set: "loss", the name of a scikit-learn scorer, a name in `metrics`,
+        a callable ``scorer(estimator, X, y)`` that returns a number to maximise, or None for the
+        estimator's `score` method. It decides when to stop, by the first validation set if there
+        are several.
     metrics : list of str, dict or None, default=None
         Further scores of every validation set after each round, for `history_` only: names of
-        scikit-learn scorers, or a dict of names and scorers. The loss is always recorded.
+        scikit-learn scorers, or a dict of names and scorers. The loss is always recorded. A score
+        that is not finite is recorded as NaN, with a warning.
     warm_start : bool, default=False
         Continue from the rounds of the previous fit, up to `n_estimators` in total. On the same
         rows the result is that of a single fit. Parameters that are "auto" keep the values of

@@ -225,7 +225,7 @@ or object, default="squared_error"
                 rows = rows.with_moderate_target(None if in_exponent else rows.offset)
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
-                refuse_targets(loss, validation.target)
+                refuse_targets(loss, validation.target, "y_val")
             validation = validation_with_offset(
                 validation, rows, X_val, offset_val, of_exponents=in_exponent
             )

@@ -165,7 +165,7 @@ class BoostingRun:
     def _scorer(self, name: str, scoring: Any, held_out: HeldOutSet) -> HeldOutScorer:
         """The scorer of a validation set by one of the metrics."""
         is_watched = name == watched_metric(self._model)
-        called = f"scoring={scoring!r}" if is_watched else f"metrics[{name!r}]"
+        called = f"scoring={self._model.scoring!r}" if is_watched else f"metrics[{name!r}]"
         forest = self._weighted_forest
         return HeldOutScorer(self._model, scoring, held_out, self._loss, forest, called=called)
 

@@ -1,16 +1,21 @@
 """Early stopping: training and validation curves, and when to stop."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import UndefinedMetricWarning
 
+from weald.advice import advise
 from weald.cached import cached_property
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.loss_sample import rows_of_train_loss
-from weald.ensembles.rounds.history import History
+from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.rounds.loop import Copies, Stage, Training
 from weald.ensembles.rounds.scoring import LOSS, HeldOutSet
 from weald.losses import Loss, NotFiniteError, times_power, unit_of_losses
@@ -18,8 +23,8 @@ from weald.losses import Loss, NotFiniteError, times_power, unit_of_losses
 Curves = Mapping[str, Sequence[float]]
 Score = Callable[[Floats], float]
 
-# Name of the curve of the training loss.
-TRAIN_LOSS = "train loss"
+# scikit-learn warns of an undefined metric in every round.
+_QUIET = partial(warnings.catch_warnings, action="ignore", category=UndefinedMetricWarning)
 
 # The training loss, which is only reported, is computed on a subsample of about this many rows.
 TRAIN_LOSS_ROWS = 5_000
@@ -127,6 +132,7 @@ class EarlyStopping:
         self.watched = _name(sets[0], watched) if sets else None
         self.curves: dict[str, list[float]] = {name: [] for name in self._values}
         self.best_round = 0
+        self._without_value: set[str] = set()  # curves of which a warning told so
         self.record(start)
 
     def _add_loss(self, name: str, value: Score) -> None:
@@ -159,8 +165,31 @@ class EarlyStopping:
     def record(self, scores: Floats) -> None:
         """Append losses and scores to the curves, and update the best round."""
         for name, value in self._values.items():
-            self.curves[name].append(value(scores))
+            self.curves[name].append(self._recorded(name, value, scores))
         self._update_best(self.n_rounds)
+
+    def _recorded(self, name: str, value: Score, scores: Floats) -> float:
+        """A loss or score after a round; one that decides nothing may have no value: NaN."""
+        number = len(self.curves[name])
+        when = f"after round {number}" if number else "before the first round"
+        try:
+            with _QUIET() if name in self._without_value else nullcontext():
+                return value(scores)
+        except (ValueError, ArithmeticError) as error:
+            has_no_value = isinstance(error, NotFiniteError)
+            if name == self.watched and self._patience is not None:
+                if not has_no_value:
+                    raise
+                raise NotFiniteError(
+                    f"{error} This is {name!r} {when}, which early stopping follows. Choose "
+                    "another scoring; what only metrics names may have no value."
+                ) from error
+            if number == 0 and not has_no_value:
+                raise  # a wrong call, not an unlucky round
+            if name not in self._without_value:
+                self._without_value.add(name)
+                advise(f"{name!r} of history_ is NaN {when}, and wherever this recurs: {error}")
+            return np.nan
 
     @property
     def n_rounds(self) -> int:

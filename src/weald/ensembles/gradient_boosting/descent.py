@@ -20,6 +20,7 @@ from weald.ensembles.gradient_boosting.gradient_parameters import GradientParame
 from weald.ensembles.gradient_boosting.initial_scores import Start, start_at
 from weald.ensembles.gradient_boosting.trained_descent import TrainedDescent
 from weald.ensembles.max_features import n_drawn
+from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.rounds.loop import Training, Watcher, boost, prepare
 from weald.ensembles.rounds.loss_curves import (
     Monitor,
@@ -80,8 +81,14 @@ class GradientBoosting(GradientParameters):
         Number of base estimators per round: one, or one per class for three or more classes.
     step_sizes_ : array, shape (rounds, estimators per round)
         Factor of the predictions of each base estimator: learning rate times step size.
+    history_ : History
+        Losses before the first and after each round, by name: "train loss" of the rows of that
+        round, with `subsample` below 1 "out-of-bag loss" of the others, and with `n_iter_no_change`
+        "validation loss"; prints as a table. NaN: not computed.
+    train_loss_ : array, shape (rounds + 1,)
+        The training loss of `history_`.
     train_score_ : array
-        Mean training loss after each round, on the rows of that round.
+        The same without the loss before the first round, as in scikit-learn.
     oob_improvement_ : array
         With `subsample` below 1: decrease of the out-of-bag loss in each round; NaN for rounds of
         a previous fit (`warm_start`) that used all rows.
@@ -143,6 +150,7 @@ class GradientBoosting(GradientParameters):
         loss_at_start = loss.at(training.y, scores, rows.weight, training.train_copies)
         learner = self._learner(training, loss, start)
         progress = self._progress(training, loss_at_start, done)
+        progress.begin(scores)
         if before is not None:
             self._replay(before, learner, rows, scores, progress)
         watcher: Watcher = progress
@@ -239,6 +247,7 @@ class GradientBoosting(GradientParameters):
         self.step_sizes_ = sizes.reshape(self.n_estimators_, loss.n_scores)
         self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
         self.train_score_ = np.array(progress.train)
+        self._keep_history(progress.history())
         if self.subsample < 1.0:
             self.oob_improvement_ = np.array(progress.oob_improvement)
             self.oob_scores_ = np.array(progress.oob)
@@ -253,6 +262,10 @@ class GradientBoosting(GradientParameters):
             None, forest, step="leaf", learning_rate=1.0, prune=lambda tree: tree, n_threads=1
         )
         self._keep(learner, start, rows, loss, self._progress(training, loss, 0))
+        self._keep_history(History({TRAIN_LOSS: np.zeros(1)}))  # the class is certain
+
+    def _keep_history(self, history: History) -> None:
+        self.history_, self.train_loss_ = history, history[TRAIN_LOSS]
 
     def _rounds_to_keep(self, loss: Loss, offsets: OffsetMark | None) -> int:
         """Number of rounds of the previous fit that a warm start keeps."""
@@ -293,7 +306,8 @@ class GradientBoosting(GradientParameters):
         unknown = np.full(self.n_estimators_, np.nan)  # rounds with all rows
         progress.oob = getattr(self, "oob_scores_", unknown).tolist()
         progress.oob_improvement = getattr(self, "oob_improvement_", unknown).tolist()
-        progress.validation = list(before.validation)
+        if self.n_iter_no_change is not None:
+            progress.validation = list(before.validation)
 
     def _keep_rounds(self, n_rounds: int) -> None:
         n_members = n_rounds * self.n_trees_per_iteration_
@@ -303,6 +317,8 @@ class GradientBoosting(GradientParameters):
             self._estimators = self._estimators[:n_members]
         self._descended = self._descended.truncated(n_rounds, n_members)
         self.n_estimators_ = n_rounds
+        if hasattr(self, "history_"):  # files of early versions lack it
+            self._keep_history(self.history_.truncated(n_rounds))
         for name in ("step_sizes_", "train_score_", "oob_improvement_", "oob_scores_"):
             if hasattr(self, name):
                 setattr(self, name, getattr(self, name)[:n_rounds])

@@ -23,7 +23,7 @@ class TrainedDescent:
 
     forest: Forest  # without trees if the base estimators are foreign
     step_sizes: Floats
-    validation: tuple[float, ...]
+    validation: tuple[float, ...]  # of the latest rounds: all if each had a validation loss
     target_exponent: int
     weight_unit: float
     offsets: OffsetMark | None = None  # which offsets the rows had
@@ -43,7 +43,9 @@ class TrainedDescent:
     def truncated(self, n_rounds: int, n_members: int) -> "TrainedDescent":
         """The state after the first rounds, which consist of `n_members` base estimators."""
         forest = self.forest.part(0, n_members) if self.forest.n_trees else self.forest
-        sizes, validation = self.step_sizes[:n_members], self.validation[:n_rounds]
+        sizes, dropped = self.step_sizes[:n_members], len(self.step_sizes) - n_members
+        last = len(self.validation) - dropped * n_rounds // n_members
+        validation = self.validation[: max(last, 0)]
         return replace(self, forest=forest, step_sizes=sizes, validation=validation)
 
     def in_units_of(self, rows: Rows, loss: Loss) -> "TrainedDescent":

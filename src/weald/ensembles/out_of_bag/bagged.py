@@ -76,7 +76,16 @@ class Bagged:
     @property
     def oob_(self) -> Ledger:
         """The out-of-bag ledger."""
-        return Ledger(self._in_bag(), getattr(self, "_record", None))
+        return Ledger(self._in_bag(), getattr(self, "_record", None), self._why_no_record())
+
+    def _why_no_record(self) -> str:
+        """Why this model has no out-of-bag predictions, and what to do."""
+        if not getattr(self, "oob_score", False):
+            return "Fit with oob_score=True: out-of-bag predictions are computed during fit only."
+        return (
+            "This model consists of some base estimators of another, by prune_oob. Out-of-bag "
+            "predictions are computed during fit only: use those of the other model."
+        )
 
     @available_where(_has_ledger)
     def oob_permutation_importance(

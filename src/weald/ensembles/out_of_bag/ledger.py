@@ -74,6 +74,7 @@ class Ledger:
 
     in_bag: InBag
     _record: Record | None = field(default=None, repr=False)
+    _why_none: str = field(default="", repr=False)  # the message if there is no record
 
     def __repr__(self) -> str:
         if self._record is None:
@@ -87,11 +88,7 @@ class Ledger:
     def record(self) -> Record:
         """The predictions of the rows of positive weight, in the order of their content."""
         if self._record is None:
-            raise ValueError(
-                "Fit with oob_score=True (boosters have no such parameter), and without a warm "
-                "start: out-of-bag predictions are computed during fit only, and this model has "
-                "none. (A truncated model never has.)"
-            )
+            raise ValueError(self._why_none)
         return self._record
 
     # ---- values per row ----

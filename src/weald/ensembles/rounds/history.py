@@ -10,6 +10,9 @@ from weald.ensembles.base import Floats
 from weald.ensembles.text_table import aligned
 from weald.trees.frame import made_frame
 
+# Names of curves.
+TRAIN_LOSS, OOB_LOSS, VALIDATION_LOSS = "train loss", "out-of-bag loss", "validation loss"
+
 # A longer table is printed without its middle: so many rounds of each end are shown.
 _SHOWN = 4
 
@@ -19,14 +22,15 @@ class History(Mapping[str, Floats]):
     """Losses and scores before the first round (index 0) and after each one.
 
     A mapping of names to arrays of equal length: "train loss", and for each validation set its
-    loss and its metrics, such as "validation loss" and "validation roc_auc". It prints as a table.
+    loss and its metrics, such as "validation loss" and "validation roc_auc"; with `subsample` of
+    gradient boosting also "out-of-bag loss". It prints as a table.
 
     Attributes
     ----------
     curves : dict of str to array, shape (rounds + 1,)
         The arrays, read-only.
     watched : str or None
-        Name of the curve that `scoring` names, by which early stopping chooses the round; None:
+        Name of the curve that early stopping follows (that of `scoring`, of boosted trees); None:
         there is no validation set.
 
     Examples

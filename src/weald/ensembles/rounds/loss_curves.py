@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weald.ensembles.base import Floats
+from weald.ensembles.rounds.history import OOB_LOSS, TRAIN_LOSS, VALIDATION_LOSS, History
 from weald.ensembles.rounds.loop import Copies, Stage, Training
 from weald.log import report
-from weald.losses import BuiltinLoss, Loss, times_power, unit_of_losses
+from weald.losses import BuiltinLoss, Loss, NotFiniteError, times_power, unit_of_losses
 
 # User function called after each round with its index, the estimator and a dict of local variables.
 Monitor: TypeAlias = Callable[[int, Any, dict[str, Any]], Any]
@@ -57,7 +58,17 @@ class Progress:
         self.train: list[float] = []
         self.oob: list[float] = []
         self.oob_improvement: list[float] = []
-        self.validation: list[float] = []  # in the units of the fit, in which it cannot overflow
+        # Of the latest rounds, in the units of the fit, in which it cannot overflow.
+        self.validation: list[float] = []
+        self._train_at_start = self._validation_at_start = np.nan
+
+    def begin(self, scores: Floats) -> None:
+        """Record the losses at the scores before the first round."""
+        training = self._training
+        self._train_at_start = self._mean_loss(scores, training.train_copies)
+        if self._patience is not None:
+            scaled = self._scaled_loss(scores, training.validation_copies)
+            self._validation_at_start = float(times_power(scaled, self._unit))
 
     def before(self, stage: Stage) -> None:
         """Compute the loss of the rows that are out of bag in this round."""
@@ -85,12 +96,27 @@ class Progress:
         *earlier, last = self.validation[-self._patience - 1 :]
         return not any(last + self._tol < loss for loss in earlier)
 
+    def history(self) -> History:
+        """The curves of all rounds in the user's units."""
+        curves = {TRAIN_LOSS: [self._train_at_start, *self.train]}
+        if self._has_oob:
+            curves[OOB_LOSS] = [np.nan, *self.oob]
+        if self._patience is not None:
+            known = times_power(np.array(self.validation), self._unit).tolist()
+            unknown = [np.nan] * (len(self.train) - len(known))  # of an earlier fit
+            curves[VALIDATION_LOSS] = [self._validation_at_start, *unknown, *known]
+        arrays = {name: np.array(values) for name, values in curves.items()}
+        return History(arrays, None if self._patience is None else VALIDATION_LOSS)
+
     def _oob_copies(self, stage: Stage) -> Any:
         return None if stage.copies is None else self._training.not_drawn(stage.copies)
 
     def _mean_loss(self, scores: Floats, copies: Copies) -> float:
-        """Mean loss in the user's units; NaN without rows or without a loss function."""
-        return float(times_power(self._scaled_loss(scores, copies), self._unit))
+        """Mean loss in the user's units; NaN without rows, or if a user's loss has no value."""
+        try:
+            return float(times_power(self._scaled_loss(scores, copies), self._unit))
+        except NotFiniteError:  # it decides nothing
+            return np.nan
 
     def _scaled_loss(self, scores: Floats, copies: Copies) -> float:
         """Mean loss in the units of the fit."""

@@ -15,7 +15,8 @@ from weald.data.validation import ONE_SET
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.scorer_names import instead_of, is_scorer_name
-from weald.losses import Loss
+from weald.errors import listing
+from weald.losses import Loss, NotFiniteError
 from weald.returned import number_returned
 from weald.trees import Forest
 
@@ -27,17 +28,25 @@ LOSS = "loss"
 
 @dataclass(frozen=True)
 class Scoring:
-    """Validation of the `scoring` parameter."""
+    """Validation of the `scoring` parameter; `named` are the names that `metrics` gives."""
+
+    named: tuple[str, ...] = ()
 
     @property
     def expected(self) -> str:
-        return "'loss', the name of a scorer (sklearn.metrics.get_scorer_names()), a callable"
+        own = f"a name in metrics ({listing(self.named)}), " if self.named else ""
+        return f"'loss', {own}the name of a scorer (sklearn.metrics.get_scorer_names()), a callable"
+
+    def beside(self, parameters: Mapping[str, Any]) -> "Scoring":
+        """The limit for an estimator with these parameters."""
+        metrics = parameters.get("metrics")
+        names = metrics if isinstance(metrics, Mapping) else ()
+        return Scoring(tuple(name for name in names if isinstance(name, str)))
 
     def admits(self, value: object) -> bool:
         if isinstance(value, str):
-            if value == LOSS:
-                return True  # the default: does not need sklearn.metrics, which is slow to import
-            return is_scorer_name(value)
+            # The default does not need sklearn.metrics, which is slow to import.
+            return value == LOSS or value in self.named or is_scorer_name(value)
         return callable(value) and not isinstance(value, type)
 
     def advice(self, value: object) -> str:
@@ -83,10 +92,13 @@ class Metrics:
 def metrics_of(model: Any) -> dict[str, Any]:
     """Scorers by name, other than the loss: that of `scoring` first, then those of `metrics`."""
     wanted = model.metrics or ()
-    found = {} if is_loss(model.scoring) else {watched_metric(model): model.scoring}
-    for name, scorer in dict(
-        wanted if isinstance(wanted, Mapping) else zip(wanted, wanted, strict=True)
-    ).items():
+    given = dict(wanted if isinstance(wanted, Mapping) else zip(wanted, wanted, strict=True))
+    found = {}
+    if not is_loss(model.scoring):
+        watched, scoring = watched_metric(model), model.scoring
+        is_entry = isinstance(scoring, str) and scoring in given and not is_scorer_name(scoring)
+        found[watched] = given[scoring] if is_entry else scoring
+    for name, scorer in given.items():
         if is_loss(scorer) != (name == LOSS) or found.get(name, scorer) != scorer:
             raise ValueError(
                 f"metrics has two meanings of the name {name!r}, which is that of "
@@ -246,7 +258,11 @@ class HeldOutScorer:
         except (TypeError, ValueError) as error:
             error.add_note(f"Raised by {self._called}, for the validation rows.")
             raise
-        return number_returned(score, f"{self._called}, for the validation rows,")
+        who = f"{self._called}, for the validation rows,"
+        number = number_returned(score, who, finite=False)
+        if not np.isfinite(number):
+            raise NotFiniteError(f"{who} returned {number}; expected one finite number.")
+        return number
 
 
 def _check_scorer(scoring: Any, called: str) -> None:
