@@ -106,10 +106,8 @@ class PairRows {
   }
 
  protected:
-  static constexpr int slack = 16;  // rows that rank_keys may read behind the last one
-
   const target::Channels& channels_;
-  std::array<PairRow, most_rows + slack> rows_, moved_;
+  std::array<PairRow, most_rows> rows_, moved_;
   std::array<criteria::PairLeft, most_rows> cells_;
   criteria::PairLeft kept_;
 };
@@ -131,7 +129,6 @@ class RegressionRows : public PairRows {
  public:
   using NodeSums = SmallNodes::NodeSums;
   static constexpr bool has_exact_sums = true;
-  static constexpr bool are_numbered = true;  // a key's payload is the row's index in the node
 
   RegressionRows(const data::RankedTable&, const target::Channels& channels)
       : PairRows(channels),
@@ -246,7 +243,6 @@ class BinaryClassRows : public PairRows {
  public:
   struct NodeSums {};
   static constexpr bool has_exact_sums = false;
-  static constexpr bool are_numbered = false;
 
   BinaryClassRows(const data::RankedTable&, const target::Channels& channels)
       : PairRows(channels) {}

@@ -162,10 +162,6 @@ struct OrderedCut {
   std::int64_t place = -1, left = 0;
 };
 
-// The smallest and the largest rank among some keys.
-struct KeyRange {
-  std::uint32_t least, most;
-};
 // Rows of a node ascend: if the codes of the first and the last are within this many bytes, all are
 // in cache and prefetching would take longer than reading.
 constexpr std::int64_t near_codes = 1 << 16;
@@ -259,14 +255,6 @@ struct Kernels {
   // Sort keys[0, n), n up to 1024; fifteen more may be overwritten. Null: no vectors wide enough to
   // pay.
   void (*sort_keys)(std::uint32_t* keys, std::int64_t n);
-
-  // Write sort keys of n rows of a node. Input row: two words, the row index in the upper half of
-  // the first. key = ranks[row * stride] << 15 | payload; the payload is the row's lower half, or
-  // its index among the n if `are_numbered`. Overwrites sixteen keys more; reads the words of
-  // sixteen rows more and past the last rank; all row * stride must be below 2^31. Null: scalar
-  // code is as fast.
-  KeyRange (*rank_keys)(const std::uint16_t* ranks, std::int64_t stride, const std::uint64_t* rows,
-                        std::int64_t n, bool are_numbered, std::uint32_t* keys);
 
   // codes[i]: the bits of words[rows[i]] at the m ascending shifts, the first lowest; m <=
   // most_code_bits.
