@@ -78,25 +78,13 @@ class PairCounts {
   }
   std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(payload_[i]); }
 
-  // With few bins consecutive rows hit the same one. Several sets of cells, used in turn, keep
-  // increments from waiting for each other.
   template <class CodeOf>
   void count(std::int64_t n, int n_bins, CodeOf code_of) {
-    constexpr int few_bins = 16, turns = 4;
-    const std::int64_t width = n_bins + 1;
-    const bool takes_turns = n_bins <= few_bins && n >= turns * width;
-    cells_.assign(static_cast<std::size_t>(takes_turns ? turns * width : width), 0);
-    std::uint64_t* const cells = cells_.data();
-    const auto add = [&](std::uint64_t* to, std::int64_t i) {
+    cells_.assign(static_cast<std::size_t>(n_bins) + 1, 0);
+    for (std::int64_t i = 0; i < n; ++i) {
       const std::uint64_t row = payload(i), w = row >> 1;
-      to[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
-    };
-    std::int64_t i = 0;
-    for (; takes_turns && i + turns <= n; i += turns)
-      for (int turn = 0; turn < turns; ++turn) add(cells + turn * width, i + turn);
-    for (; i < n; ++i) add(cells, i);
-    for (std::int64_t cell = width; takes_turns && cell < turns * width; ++cell)
-      cells[cell % width] += cells[cell];
+      cells_[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
+    }
   }
   int cell_width() const { return 1; }
   bool is_empty(int bin) const { return cells_[bin] == 0; }
@@ -173,11 +161,8 @@ class SquaresOfPair {
  public:
   void load(const criteria::PairLeft& total) {
     total_ = total.w;
-    total_w_ = static_cast<double>(total.w);
     total_s_ = total.s;
   }
-  double total_weight() const { return total_w_; }
-  std::int64_t total_sum() const { return total_s_; }
   double left_weight(const criteria::PairLeft& left) const { return static_cast<double>(left.w); }
   double right_weight(const criteria::PairLeft& left) const {
     return static_cast<double>(total_ - left.w);
@@ -198,7 +183,6 @@ class SquaresOfPair {
   }
 
   std::int64_t total_ = 0, total_s_ = 0;
-  double total_w_ = 0.0;
 };
 
 // One sum and a weight: squared error of one output (the large nodes of regression at default

@@ -14,7 +14,6 @@
 #include "forest/scan.hpp"
 #include "forest/small_nodes.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/random_thresholds.hpp"
 #include "target/channels.hpp"
 
 namespace weald::forest {
@@ -177,13 +176,6 @@ class RegressionRows : public PairRows {
   bool left_is_heavier(const criteria::PairLeft& left) const {
     return squares_.left_is_heavier(left);
   }
-  int clear_best(const kernels::RandomThresholdKernels& kernels,
-                 const kernels::RandomThresholds& cuts, int n_cuts) const {
-    return cuts.miss_some == 0
-               ? kernels.clear_best(cuts, n_cuts, squares_.total_weight(), squares_.total_sum())
-               : -1;
-  }
-
   NodeSums write_leaf(int begin, int n, const criteria::PairLeft& total, std::int64_t,
                       double* value, double& gain) const {
     const PairRow* const rows = rows_.data() + begin;
@@ -289,11 +281,6 @@ class BinaryClassRows : public PairRows {
            (left.s == left.w && left.s == total_.s);
   }
   bool left_is_heavier(const criteria::PairLeft& left) const { return left.w >= total_.w - left.w; }
-  static int clear_best(const kernels::RandomThresholdKernels&, const kernels::RandomThresholds&,
-                        int) {
-    return -1;
-  }
-
   // The gain as SplitEvaluator computes it.
   static double gain(const criteria::PairLeft& left, const criteria::PairLeft& total) {
     const double children =

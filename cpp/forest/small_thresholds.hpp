@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -28,7 +27,6 @@ class ThresholdsByBatch {
   template <class Search, class Node>
   void try_columns(Search& search, Node& node, const int* columns, int n_columns) {
     auto& kind = search.kind();
-    const bool by_kernel = has_kernel(search.wanted());
     cuts_.key = node.draws.key();
     cuts_.columns_as_bytes = 0;
     for (int c = 0; c < n_columns; ++c) {
@@ -37,18 +35,11 @@ class ThresholdsByBatch {
     }
     if (n_columns == 1) cuts_.column[1] = columns[0];
     const std::uint64_t* const rows = kind.words(node.begin);
-    if (by_kernel)
+    if (has_kernel(search.wanted()))
       kernels_->of<T>().cut_columns(search.values(), search.stride(), rows, node.n, n_columns,
                                     &cuts_, values_.data());
     else
       cut_two_columns(search.values(), search.stride(), rows, node.n, &cuts_, values_.data());
-    const int clear = by_kernel ? kind.clear_best(*kernels_, cuts_, n_columns) : -1;
-    if (clear >= 0) {
-      try_column(search, clear);
-      for (unsigned rest = ~cuts_.vary & ((1u << n_columns) - 1); rest != 0; rest &= rest - 1)
-        kind.set_constant(node.constants, columns[std::countr_zero(rest)]);
-      return;
-    }
     for (int c = 0; c < n_columns && !search.best().is_perfect; ++c)
       if (!try_column(search, c)) kind.set_constant(node.constants, columns[c]);
   }

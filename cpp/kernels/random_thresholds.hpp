@@ -70,12 +70,6 @@ struct RandomThresholdKernelsOf {
                       std::int64_t n, int n_cuts, RandomThresholds* cuts, double* buffer);
 };
 struct RandomThresholdKernels {
-  // Among n_cuts numerical columns without missing values, the one whose split is best by a
-  // relative margin of more than 1e-9, so that the order of evaluation cannot matter; -1: none. A
-  // row's words are its copies (low half) and the integer of its target; `weight` and `sum` are
-  // totals over all rows.
-  int (*clear_best)(const RandomThresholds& cuts, int n_cuts, double weight, std::int64_t sum);
-
   RandomThresholdKernelsOf<float> floats;
   RandomThresholdKernelsOf<double> doubles;
 

@@ -176,22 +176,6 @@ typedef std::uint64_t EightWords __attribute__((vector_size(64)));
          uniform_step;
 }
 
-int clear_best(const RandomThresholds& cuts, int n_cuts, double weight, std::int64_t sum) {
-  const __m512i copies = _mm512_load_si512(cuts.left[0]) & _mm512_set1_epi64(0xffffffff);
-  const __m512d wl = _mm512_maskz_cvtepi64_pd(0xff, copies), wr = weight - wl;
-  const __m512i s = _mm512_load_si512(cuts.left[1]), of_right = _mm512_set1_epi64(sum) - s;
-  const __m512d d =
-      _mm512_maskz_cvtepi64_pd(0xff, s) * wr - _mm512_maskz_cvtepi64_pd(0xff, of_right) * wl;
-  const auto varying = static_cast<__mmask8>(cuts.vary & ((1u << n_cuts) - 1));
-  const __m512d score = _mm512_mask_div_pd(_mm512_setzero_pd(), varying, d * d, wl * wr);
-  __m512d most = score;
-  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_permute_pd(0xff, most, 0x55));
-  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_permutex_pd(0xff, most, 0x4e));
-  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_shuffle_f64x2(0xff, most, most, 0x4e));
-  const unsigned near = _mm512_cmp_pd_mask(score, most * (1.0 - 1e-9), _CMP_GE_OQ);
-  return std::popcount(near) == 1 ? std::countr_zero(near) : -1;
-}
-
 template <bool is_narrow, class T>
 void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
                RandomThresholds* cuts, double* buffer) {
@@ -273,7 +257,6 @@ constexpr RandomThresholdKernelsOf<T> random_threshold_kernels_of(
           .cut_columns = cut_columns<T>};
 }
 constexpr RandomThresholdKernels all_random_threshold_kernels = {
-    .clear_best = clear_best,
     .floats = random_threshold_kernels_of<float>(range_of_floats),
     .doubles = random_threshold_kernels_of<double>(range_of_doubles)};
 constexpr const RandomThresholdKernels* random_threshold_kernels = &all_random_threshold_kernels;
