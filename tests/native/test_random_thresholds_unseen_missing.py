@@ -34,7 +34,9 @@ def grow(table: np.ndarray, target: dict[str, Any], copies: np.ndarray, **change
     ("criterion", "n_classes"),
     [("squared_error", 0), ("absolute_error", 0), ("gini", 2), ("gini", 4), ("entropy", 2)],
 )
-def test_missing_values_of_unsampled_rows_change_nothing(criterion: str, n_classes: int, dtype: type) -> None:
+def test_missing_values_of_unsampled_rows_change_nothing(
+    criterion: str, n_classes: int, dtype: type
+) -> None:
     """The range of a column is then found by other code, which must give the same trees."""
 
     def target(values: np.ndarray) -> dict[str, Any]:
