@@ -334,7 +334,8 @@ class SmallSearch {
     }
   }
 
-  // Many rows of few neighbouring ranks are counted instead of sorted.
+  // Many rows of few neighbouring ranks are counted instead of sorted: 1.2x (Gini) to 1.27x
+  // (entropy) in random forests on digits.
   template <class Node>
   void try_cells(const Node& node, int column, std::uint32_t least, std::uint32_t most) {
     using Sums = typename Node::Sums;

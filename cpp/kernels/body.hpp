@@ -421,6 +421,6 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .sort_keys = sort_keys,
                        .bit_codes = bit_codes,
                        .shap_tree = shap_tree,
-                       .drawn = random_threshold_kernels};
+                       .drawn = &random_threshold_kernels};
 
 }  // namespace weald::kernels::WEALD_KERNELS

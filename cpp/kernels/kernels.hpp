@@ -264,7 +264,7 @@ struct Kernels {
   // Add what each column contributes to the rows' scores in one tree; see tree_shap.hpp.
   void (*shap_tree)(const ShapTree& tree, const ShapRows& rows);
 
-  const RandomThresholdKernels* drawn;  // for random thresholds; null: scalar code is as fast
+  const RandomThresholdKernels* drawn;  // for random thresholds
 };
 
 // The widest instruction set of this machine, unless WEALD_INSTRUCTIONS names another.
