@@ -15,11 +15,6 @@ CandidateColumns::CandidateColumns(std::vector<int> order, std::size_t n_first, 
   for (std::size_t i = 0; i < n_seen_; ++i) marks_[order_[i]] = 1;
 }
 
-bool CandidateColumns::takes_any(int begin, int end) const {
-  return is_all() ||
-         std::find(marks_.begin() + begin, marks_.begin() + end, 1) != marks_.begin() + end;
-}
-
 int CandidateColumns::next_column() {
   if (n_seen_ >= order_.size()) return -1;
   std::fill(marks_.begin(), marks_.end(), 0);

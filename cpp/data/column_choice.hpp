@@ -32,7 +32,6 @@ class CandidateColumns {
 
   bool is_all() const { return marks_.empty(); }
   bool takes(int column) const { return is_all() || marks_[column] != 0; }
-  bool takes_any(int begin, int end) const;
 
   // Replace the candidates by the next column and return it; -1: there is none.
   int next_column();

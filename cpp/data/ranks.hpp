@@ -78,9 +78,6 @@ class RankedTable {
   int last_rank(int column, int bin) const {
     return columns_[column].bin_of.empty() ? bin : columns_[column].last_of[bin];
   }
-  int bin_of(int column, int rank) const {
-    return columns_[column].bin_of.empty() ? rank : columns_[column].bin_of[rank];
-  }
   bool any_levels() const { return !n_levels_.empty(); }
   int n_levels(int column) const { return n_levels_.empty() ? 0 : n_levels_[column]; }
   // Calls visit(level_of): level_of(row) is one more than the row's level; 0: missing. Many rows

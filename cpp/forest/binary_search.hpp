@@ -11,8 +11,7 @@ namespace weald::forest {
 
 // try_columns for tables with many binary columns; try_other(column) tries all other columns. The
 // first max_features columns are drawn up front, so that their bits are counted in one pass over
-// the rows. Speeds up forest_covertype and extra_trees_covertype;
-// docs/decisions/0009 records no figure.
+// the rows. data/binary_columns.hpp says by how much.
 template <class Scan, class TryOther>
 void ForestEngine::try_bits_and_others(Scan& scan, const Rows& rows, const Draws& draws,
                                        data::ConstantFeatures& known, TryOther&& try_other) {

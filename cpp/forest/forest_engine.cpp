@@ -440,16 +440,6 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const spli
   const std::int64_t stride = table_->stride();
   // Unsigned: a missing value is rank 0 and wraps to the far right unless it goes left.
   const std::uint32_t offset = split.missing_left ? 0 : 1;
-  if (end - begin >= large_node) {
-    const int bin = rank == all_values ? max_value_bins : table_->bin_of(column, rank);
-    if (rank == all_values || rank == table_->last_rank(column, bin)) {
-      const Code* const codes = table_->codes_of(column);
-      const auto limit = static_cast<std::uint32_t>(bin) - offset;
-      return growing_tree_->rows.split_by(begin, end, [=](Row row) {
-        return static_cast<std::uint32_t>(codes[row]) - offset <= limit;
-      });
-    }
-  }
   const auto limit = static_cast<std::uint32_t>(rank) - offset;
   return growing_tree_->rows.split_by(begin, end, [=](Row row) {
     return static_cast<std::uint32_t>(ranks[row * stride]) - offset <= limit;

@@ -144,9 +144,6 @@ class ForestEngine : public tree::SplitEngine {
   void try_random_thresholds(Scan& scan, RandomThresholdValues<T>& drawn, const T* values,
                              const Rows& rows, const Draws& draws, data::ConstantFeatures& known);
   template <class Scan, class T>
-  bool try_random_threshold_of_few(Scan& scan, const T* values, int column, const Rows& rows,
-                                   const Draws& draws);
-  template <class Scan, class T>
   bool try_random_threshold(Scan& scan, const RandomThresholdValues<T>& drawn, int slot, int column,
                             std::int64_t n, const Draws& draws);
   template <class T>

@@ -33,8 +33,7 @@ inline TwoNumbers shares_of_two(const kernels::RandomThresholds& cuts) {
   return TwoNumbers{share_drawn(cuts.column[0], draws), share_drawn(cuts.column[1], draws)};
 }
 
-// For a single column the second is the same. `buffer`: two doubles per row. docs/decisions/0010:
-// california_housing 0.87 of the time for nodes that draw two columns.
+// For a single column the second is the same. `buffer`: two doubles per row.
 template <class T>
 void cut_two_columns(const T* values, std::int64_t stride, const std::uint64_t* rows,
                      std::int64_t n, kernels::RandomThresholds* cuts, double* buffer) {

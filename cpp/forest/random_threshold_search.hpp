@@ -35,33 +35,6 @@ bool ForestEngine::try_random_threshold(Scan& scan, const RandomThresholdValues<
   return false;
 }
 
-// For very few rows without missing values, reading values twice is cheaper than copying them.
-// Speeds up trees outside SmallNodes only (weights, several outputs, min_samples_leaf > 1): 1 to 10
-// %.
-template <class Scan, class T>
-bool ForestEngine::try_random_threshold_of_few(Scan& scan, const T* values, int column,
-                                               const Rows& rows, const Draws& draws) {
-  if constexpr (requires { scan.set_direction(0.0); })
-    scan.set_direction(limits_.direction_of(column));
-  const auto value = [=, of_column = values + column, stride = table_->stride()](std::int64_t i) {
-    return of_column[rows.rows[i] * stride];
-  };
-  T least = value(0), most = least;
-  for (std::int64_t i = 1; i < rows.n; ++i) {
-    const T x = value(i);
-    least = x < least ? x : least;
-    most = x > most ? x : most;
-  }
-  if (!(least < most)) return true;
-  const double cut = draw_cut(column, static_cast<double>(least), static_cast<double>(most), draws);
-  const T last = at_most<T>(cut);
-  auto left = scan.empty_left();
-  for (std::int64_t i = 0; i < rows.n; ++i)
-    if (value(i) <= last) scan.add(left, scan.payload(i));
-  if (scan.beats(left, best_.bar)) take(scan, left, column, 0, 0, false, false, cut);
-  return false;
-}
-
 // try_columns for random thresholds: values of several columns are gathered at once; small nodes,
 // which may end with the first column, gather one.
 template <class Scan, class T>
@@ -70,18 +43,9 @@ void ForestEngine::try_random_thresholds(Scan& scan, RandomThresholdValues<T>& d
                                          data::ConstantFeatures& known) {
   if constexpr (requires { scan.put_rows_without(0); })
     if (binary_columns_) return try_binary_and_random(scan, drawn, rows, draws, known);
-  constexpr std::int64_t few = 12, very_few = 4;
+  constexpr std::int64_t few = 12;
   const int n = columns_.most(), wanted = columns_.wanted();
   best_slot_ = -1;
-  if (rows.n <= very_few && !table_->any_missing() && !table_->any_levels()) {
-    for (int j = 0; j < n && (j < wanted || best_.column < 0); ++j) {
-      const int column = columns_.draw(j, draws);
-      if (!known.has(column) && try_random_threshold_of_few(scan, values, column, rows, draws))
-        known.add(column);
-      if (best_.is_perfect) break;
-    }
-    return columns_.put_back();
-  }
   const int n_slots = drawn.start(rows.n);
   scan.prepare_thresholds(rows.n);
   threshold_rows_ = rows.rows;

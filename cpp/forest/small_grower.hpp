@@ -16,7 +16,8 @@
 namespace weald::forest {
 
 // T and Kind: see SmallSearch. W: the number of words of a node's sums; nodes whose sums fit half
-// as many words continue with those.
+// as many words continue with those (extra trees: 1.2x on a table of covertype's shape, 1.16x on
+// digits).
 template <class T, class Kind>
 class SmallGrower final : public SmallNodes {
   using Search = SmallSearch<T, Kind>;
@@ -25,9 +26,10 @@ class SmallGrower final : public SmallNodes {
  public:
   SmallGrower(const data::RankedTable& table, const T* values, data::ColumnSampler& columns,
               const target::Channels& channels, std::int64_t most_copies, std::int64_t max_depth)
-      : SmallNodes(Kind::few_rows(table.stride() * static_cast<std::int64_t>(sizeof(T)),
-                                  Search::is_random && kernels::active().drawn),
-                   most_copies),
+      : SmallNodes(
+            Kind::few_rows(table.stride() * static_cast<std::int64_t>(sizeof(T)),
+                           Search::is_random && kernels::active().drawn->doubles.cut_columns),
+            most_copies),
         max_depth_(max_depth > 0 ? max_depth : std::numeric_limits<std::int64_t>::max()),
         search_(table, values, columns, channels),
         kind_(search_.kind()),

@@ -21,8 +21,8 @@ namespace weald::forest {
 // rows, and nodes are written in pre-order as they are finished. Trees are bit for bit those of
 // ForestEngine.
 //
-// Speeds up every forest of the benchmarks at default settings. docs/decisions/0009 has figures for
-// its kernels only: see KeySorter and SmallSearch::write_keys.
+// Speeds up every forest of the benchmarks at default settings. docs/decisions/0009 has a figure
+// for its sort only: see KeySorter.
 class SmallNodes {
  public:
   struct Root {

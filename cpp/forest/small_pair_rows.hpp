@@ -14,7 +14,6 @@
 #include "forest/scan.hpp"
 #include "forest/small_nodes.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/random_thresholds.hpp"
 #include "target/channels.hpp"
 
 namespace weald::forest {
@@ -106,10 +105,8 @@ class PairRows {
   }
 
  protected:
-  static constexpr int slack = 16;  // rows that rank_keys may read behind the last one
-
   const target::Channels& channels_;
-  std::array<PairRow, most_rows + slack> rows_, moved_;
+  std::array<PairRow, most_rows> rows_, moved_;
   std::array<criteria::PairLeft, most_rows> cells_;
   criteria::PairLeft kept_;
 };
@@ -131,7 +128,6 @@ class RegressionRows : public PairRows {
  public:
   using NodeSums = SmallNodes::NodeSums;
   static constexpr bool has_exact_sums = true;
-  static constexpr bool are_numbered = true;  // a key's payload is the row's index in the node
 
   RegressionRows(const data::RankedTable&, const target::Channels& channels)
       : PairRows(channels),
@@ -180,13 +176,6 @@ class RegressionRows : public PairRows {
   bool left_is_heavier(const criteria::PairLeft& left) const {
     return squares_.left_is_heavier(left);
   }
-  int clear_best(const kernels::RandomThresholdKernels& kernels,
-                 const kernels::RandomThresholds& cuts, int n_cuts) const {
-    return cuts.miss_some == 0
-               ? kernels.clear_best(cuts, n_cuts, squares_.total_weight(), squares_.total_sum())
-               : -1;
-  }
-
   NodeSums write_leaf(int begin, int n, const criteria::PairLeft& total, std::int64_t,
                       double* value, double& gain) const {
     const PairRow* const rows = rows_.data() + begin;
@@ -246,7 +235,6 @@ class BinaryClassRows : public PairRows {
  public:
   struct NodeSums {};
   static constexpr bool has_exact_sums = false;
-  static constexpr bool are_numbered = false;
 
   BinaryClassRows(const data::RankedTable&, const target::Channels& channels)
       : PairRows(channels) {}
@@ -293,11 +281,6 @@ class BinaryClassRows : public PairRows {
            (left.s == left.w && left.s == total_.s);
   }
   bool left_is_heavier(const criteria::PairLeft& left) const { return left.w >= total_.w - left.w; }
-  static int clear_best(const kernels::RandomThresholdKernels&, const kernels::RandomThresholds&,
-                        int) {
-    return -1;
-  }
-
   // The gain as SplitEvaluator computes it.
   static double gain(const criteria::PairLeft& left, const criteria::PairLeft& total) {
     const double children =

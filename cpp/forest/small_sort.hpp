@@ -12,7 +12,8 @@ namespace weald::forest {
 
 // Keys below 2^31; the order of keys of equal rank is unspecified. With AVX2 or AVX-512 the vector
 // sort of kernels/sort.hpp takes random forests to about three quarters of their time
-// (docs/decisions/0009).
+// (docs/decisions/0009). Without vectors, random forests with std::sort instead of the code below
+// take 1.8 (20,640 x 8) to 2.8 (breast_cancer) times the processor time.
 class KeySorter {
  public:
   static constexpr int payload_bits = 15;

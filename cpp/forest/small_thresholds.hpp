@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -16,10 +15,10 @@
 namespace weald::forest {
 
 // Regression and two classes: the sums of several columns are found in one pass over the rows,
-// eight columns with AVX-512 if a node draws more than two, else two columns. Speeds up ExtraTrees
-// at default settings (docs/decisions/0010: about a seventh less processor time for the kernels;
-// california_housing 0.87 of the time for nodes that draw two columns). Kept apart from
-// ThresholdByColumn because class counts do not fit the two words of a row.
+// eight columns with AVX-512 if a node draws more than two, else two columns. Extra trees with one
+// column at a time take 1.56 times the processor time on 100,000 x 28 and 1.14 times on 20,640 x 8;
+// without AVX-512 1.17 and 1.05 times (docs/decisions/0019). Kept apart from ThresholdByColumn
+// because class counts do not fit the two words of a row.
 template <class T, int most_rows>
 class ThresholdsByBatch {
  public:
@@ -28,7 +27,6 @@ class ThresholdsByBatch {
   template <class Search, class Node>
   void try_columns(Search& search, Node& node, const int* columns, int n_columns) {
     auto& kind = search.kind();
-    const bool by_kernel = has_kernel(search.wanted());
     cuts_.key = node.draws.key();
     cuts_.columns_as_bytes = 0;
     for (int c = 0; c < n_columns; ++c) {
@@ -37,18 +35,11 @@ class ThresholdsByBatch {
     }
     if (n_columns == 1) cuts_.column[1] = columns[0];
     const std::uint64_t* const rows = kind.words(node.begin);
-    if (by_kernel)
-      kernels_->of<T>().cut_columns(search.values(), search.stride(), rows, node.n, n_columns,
-                                    &cuts_, values_.data());
+    if (has_kernel(search.wanted()))
+      kernels_.cut_columns(search.values(), search.stride(), rows, node.n, n_columns, &cuts_,
+                           values_.data());
     else
       cut_two_columns(search.values(), search.stride(), rows, node.n, &cuts_, values_.data());
-    const int clear = by_kernel ? kind.clear_best(*kernels_, cuts_, n_columns) : -1;
-    if (clear >= 0) {
-      try_column(search, clear);
-      for (unsigned rest = ~cuts_.vary & ((1u << n_columns) - 1); rest != 0; rest &= rest - 1)
-        kind.set_constant(node.constants, columns[std::countr_zero(rest)]);
-      return;
-    }
     for (int c = 0; c < n_columns && !search.best().is_perfect; ++c)
       if (!try_column(search, c)) kind.set_constant(node.constants, columns[c]);
   }
@@ -59,16 +50,17 @@ class ThresholdsByBatch {
     const SmallCut& cut = search.best();
     const kernels::RandomThresholdTest<double> test{cut.threshold, cut.missing_left};
     const auto value = search.values_of(node.begin, cut.column);
-    if (kernels_ == nullptr || node.n <= scalar_rows)
+    const auto part_words = kernels::active().drawn->doubles.part_words;
+    if (part_words == nullptr || node.n <= scalar_rows)
       return kind.template part<typename Node::Sums>(
           node.begin, node.n, [=](int i) { return test.goes_left(static_cast<double>(value(i))); });
     for (int i = 0; i < node.n; ++i) values_[i] = static_cast<double>(value(i));
-    return static_cast<int>(kernels_->doubles.part_words(
-        values_.data(), node.n, test, kind.words(node.begin), kind.spare_words()));
+    return static_cast<int>(
+        part_words(values_.data(), node.n, test, kind.words(node.begin), kind.spare_words()));
   }
 
  private:
-  bool has_kernel(int wanted) const { return kernels_ != nullptr && wanted > 2; }
+  bool has_kernel(int wanted) const { return kernels_.cut_columns != nullptr && wanted > 2; }
 
   // Tries missing values on the right, then on the left. Returns whether the column varies; one
   // value beside missing ones does.
@@ -86,7 +78,7 @@ class ThresholdsByBatch {
     return true;
   }
 
-  const kernels::RandomThresholdKernels* kernels_ = kernels::active().drawn;
+  const kernels::RandomThresholdKernelsOf<T>& kernels_ = kernels::active().drawn->of<T>();
   kernels::RandomThresholds cuts_;
   alignas(64) std::array<double, kernels::RandomThresholds::most * most_rows> values_;
 };

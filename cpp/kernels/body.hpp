@@ -283,7 +283,6 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
 #include "kernels/ordered.hpp"
 #include "kernels/partition.hpp"
 #include "kernels/random_thresholds_body.hpp"
-#include "kernels/rank_keys.hpp"
 #include "kernels/sort.hpp"
 #include "kernels/tree_shap_body.hpp"
 
@@ -420,9 +419,8 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .subtract = subtract,
                        .partition = partition,
                        .sort_keys = sort_keys,
-                       .rank_keys = rank_keys,
                        .bit_codes = bit_codes,
                        .shap_tree = shap_tree,
-                       .drawn = random_threshold_kernels};
+                       .drawn = &random_threshold_kernels};
 
 }  // namespace weald::kernels::WEALD_KERNELS

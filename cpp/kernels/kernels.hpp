@@ -162,10 +162,6 @@ struct OrderedCut {
   std::int64_t place = -1, left = 0;
 };
 
-// The smallest and the largest rank among some keys.
-struct KeyRange {
-  std::uint32_t least, most;
-};
 // Rows of a node ascend: if the codes of the first and the last are within this many bytes, all are
 // in cache and prefetching would take longer than reading.
 constexpr std::int64_t near_codes = 1 << 16;
@@ -260,14 +256,6 @@ struct Kernels {
   // pay.
   void (*sort_keys)(std::uint32_t* keys, std::int64_t n);
 
-  // Write sort keys of n rows of a node. Input row: two words, the row index in the upper half of
-  // the first. key = ranks[row * stride] << 15 | payload; the payload is the row's lower half, or
-  // its index among the n if `are_numbered`. Overwrites sixteen keys more; reads the words of
-  // sixteen rows more and past the last rank; all row * stride must be below 2^31. Null: scalar
-  // code is as fast.
-  KeyRange (*rank_keys)(const std::uint16_t* ranks, std::int64_t stride, const std::uint64_t* rows,
-                        std::int64_t n, bool are_numbered, std::uint32_t* keys);
-
   // codes[i]: the bits of words[rows[i]] at the m ascending shifts, the first lowest; m <=
   // most_code_bits.
   void (*bit_codes)(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
@@ -276,7 +264,7 @@ struct Kernels {
   // Add what each column contributes to the rows' scores in one tree; see tree_shap.hpp.
   void (*shap_tree)(const ShapTree& tree, const ShapRows& rows);
 
-  const RandomThresholdKernels* drawn;  // for random thresholds; null: scalar code is as fast
+  const RandomThresholdKernels* drawn;  // for random thresholds
 };
 
 // The widest instruction set of this machine, unless WEALD_INSTRUCTIONS names another.

@@ -1,8 +1,8 @@
 // Inner loops for random thresholds (extra trees); availability: see kernels/kernels.hpp.
 //
-// Benchmark row `extra_trees_california`: 0.87 of the time before for nodes that draw two columns;
-// about a seventh less processor time for the sixteen-row kernels
-// (docs/decisions/0010-random-thresholds.md).
+// Benchmark row `extra_trees_100k`: processor time of extra trees on 100,000 x 28 without
+// cut_columns 1.29, without part_words 1.15 of that with them
+// (docs/decisions/0019-modules-and-mechanisms.md).
 #pragma once
 
 #include <cstdint>
@@ -46,36 +46,34 @@ struct alignas(64) RandomThresholds {
 
 template <class T>
 struct RandomThresholdKernelsOf {
+  // All arrays are padded to a multiple of sixteen rows, up to which they are read.
+
   // Minimum and maximum of x[0, n); no missing values, n a multiple of 16.
   void (*range)(const T* x, std::int64_t n, T* least, T* most);
 
   // Sums over the rows that go left: of two words per row; or of copies << 1 | class, if all copies
-  // fit 31 bits.
+  // fit 31 bits. Those of padding are 0.
   void (*add_words)(const T* x, std::int64_t n, RandomThresholdTest<T> test,
                     const std::int64_t* words, std::int64_t* sums);
   void (*add_counts)(const T* x, std::int64_t n, RandomThresholdTest<T> test,
                      const std::int32_t* rows, criteria::PairLeft* left);
 
+  // The others are null where scalar code is as fast: they need AVX-512, and read the n rows only.
+
   // Stable in-place partition of rows that go left to the front; returns their number. A row is an
   // index, or two words. `spare` has space for n.
   std::int64_t (*part_rows)(const T* x, std::int64_t n, RandomThresholdTest<T> test, Row* rows,
-                            Row* spare);
+                            Row* spare) = nullptr;
   std::int64_t (*part_words)(const T* x, std::int64_t n, RandomThresholdTest<T> test,
-                             std::uint64_t* words, std::uint64_t* spare);
+                             std::uint64_t* words, std::uint64_t* spare) = nullptr;
 
   // Evaluate a threshold in each of n_cuts columns for n rows of two words: the values of row r
   // (upper half of the first word) start at values + r * stride. `buffer` has space for eight
   // doubles per row, in whole cache lines.
   void (*cut_columns)(const T* values, std::int64_t stride, const std::uint64_t* rows,
-                      std::int64_t n, int n_cuts, RandomThresholds* cuts, double* buffer);
+                      std::int64_t n, int n_cuts, RandomThresholds* cuts, double* buffer) = nullptr;
 };
 struct RandomThresholdKernels {
-  // Among n_cuts numerical columns without missing values, the one whose split is best by a
-  // relative margin of more than 1e-9, so that the order of evaluation cannot matter; -1: none. A
-  // row's words are its copies (low half) and the integer of its target; `weight` and `sum` are
-  // totals over all rows.
-  int (*clear_best)(const RandomThresholds& cuts, int n_cuts, double weight, std::int64_t sum);
-
   RandomThresholdKernelsOf<float> floats;
   RandomThresholdKernelsOf<double> doubles;
 

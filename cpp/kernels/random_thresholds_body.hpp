@@ -1,5 +1,94 @@
 // Random thresholds of a node. Part of body.hpp, which includes it inside its namespace.
 
+// Values of rows of a node, as many as a vector holds, and integers as wide.
+template <class T>
+struct ValueLanes {
+  using Whole = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef T Values __attribute__((vector_size(vector_bytes)));
+  typedef Whole Wholes __attribute__((vector_size(vector_bytes)));
+  typedef std::int32_t Rows __attribute__((vector_size(vector_bytes * 4 / sizeof(T))));
+  static constexpr int n = vector_bytes / static_cast<int>(sizeof(T));
+  // Rows whose two words fill a vector, and the number of such vectors.
+  static constexpr int rows_of_words = vector_lanes / 2, n_words = n / rows_of_words;
+
+  static Values load(const T* x) {
+    Values values;
+    std::memcpy(&values, x, sizeof values);
+    return values;
+  }
+  [[gnu::always_inline]] static Wholes left_of(const T* x, RandomThresholdTest<T> test) {
+    const Values some = load(x);
+    Wholes left = some <= test.cut;
+    if (test.missing_left) left |= some != some;
+    return left;
+  }
+  // The mask of the words of the rows of one such vector.
+  template <int vector, int... k>
+  [[gnu::always_inline]] static Integers of_words(Wholes left, std::integer_sequence<int, k...>) {
+    const auto narrow = reinterpret_cast<Signed>(left);
+    constexpr int size = sizeof(T) / 4;
+    return reinterpret_cast<Integers>(
+        __builtin_shufflevector(narrow, narrow, ((vector * rows_of_words + k / 4) * size)...));
+  }
+};
+
+// Loops read whole vectors: values, words and rows are padded to multiples of sixteen.
+template <class T>
+void range(const T* x, std::int64_t n, T* least, T* most) {
+  using L = ValueLanes<T>;
+  constexpr int together = 16 / L::n;
+  typename L::Values low[together], high[together];
+  for (int v = 0; v < together; ++v) low[v] = high[v] = L::load(x + v * L::n);
+  for (std::int64_t i = 16; i < n; i += 16)
+    for (int v = 0; v < together; ++v) {
+      const typename L::Values some = L::load(x + i + v * L::n);
+      low[v] = some < low[v] ? some : low[v];
+      high[v] = some > high[v] ? some : high[v];
+    }
+  T lows[16], highs[16];
+  std::memcpy(lows, low, sizeof lows);
+  std::memcpy(highs, high, sizeof highs);
+  *least = *std::min_element(lows, lows + 16);
+  *most = *std::max_element(highs, highs + 16);
+}
+
+template <class T>
+void add_words(const T* x, std::int64_t n, RandomThresholdTest<T> test, const std::int64_t* words,
+               std::int64_t* sums) {
+  using L = ValueLanes<T>;
+  Integers sum[2] = {};
+  for (std::int64_t i = 0; i < n; i += L::n) {
+    const typename L::Wholes left = L::left_of(x + i, test);
+    [&]<int... v>(std::integer_sequence<int, v...>) {
+      ((sum[v % 2] +=
+        load(words + 2 * i + v * vector_lanes) &
+        L::template of_words<v>(left, std::make_integer_sequence<int, vector_bytes / 4>{})),
+       ...);
+    }(std::make_integer_sequence<int, L::n_words>{});
+  }
+  const Integers both = sum[0] + sum[1];
+  for (int lane = 0; lane < vector_lanes; ++lane) sums[lane % 2] += both[lane];
+}
+
+template <class T>
+void add_counts(const T* x, std::int64_t n, RandomThresholdTest<T> test, const std::int32_t* rows,
+                criteria::PairLeft* left) {
+  using L = ValueLanes<T>;
+  typename L::Wholes w{}, s{};
+  for (std::int64_t i = 0; i < n; i += L::n) {
+    typename L::Rows some;
+    std::memcpy(&some, rows + i, sizeof some);
+    const auto row = __builtin_convertvector(some, typename L::Wholes);
+    const typename L::Wholes copies = (row >> 1) & L::left_of(x + i, test);
+    w += copies;
+    s += copies & -(row & 1);
+  }
+  for (int lane = 0; lane < L::n; ++lane) {
+    left->w += w[lane];
+    left->s += s[lane];
+  }
+}
+
 #ifdef __AVX512F__
 // Mask of the first n of sixteen values; below: bit masks of those that go left.
 [[gnu::always_inline]] inline unsigned first_of_sixteen(std::int64_t n) {
@@ -32,44 +121,6 @@
 }
 [[gnu::always_inline]] inline __m512i load_words(const void* from, __mmask8 which) {
   return _mm512_maskz_loadu_epi64(which, from);
-}
-
-template <class T>
-void add_words(const T* x, std::int64_t n, RandomThresholdTest<T> test, const std::int64_t* words,
-               std::int64_t* sums) {
-  __m512i sum[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-  for (std::int64_t i = 0; i < n; i += 16) {
-    const unsigned left = left_of(x + i, first_of_sixteen(n - i), test);
-    for (int four = 0; four < 4; ++four)
-      sum[four % 2] = _mm512_add_epi64(
-          sum[four % 2],
-          load_words(words + 2 * (i + 4 * four), of_words(left >> (4 * four) & 0xf)));
-  }
-  std::int64_t lanes[8];
-  _mm512_storeu_si512(lanes, _mm512_add_epi64(sum[0], sum[1]));
-  for (int word = 0; word < 2; ++word)
-    sums[word] += lanes[word] + lanes[word + 2] + lanes[word + 4] + lanes[word + 6];
-}
-
-template <class T>
-void add_counts(const T* x, std::int64_t n, RandomThresholdTest<T> test, const std::int32_t* rows,
-                criteria::PairLeft* left) {
-  const __m512i one = _mm512_set1_epi32(1);
-  __m512i w = _mm512_setzero_si512(), s = w;
-  for (std::int64_t i = 0; i < n; i += 16) {
-    const auto mask = static_cast<__mmask16>(left_of(x + i, first_of_sixteen(n - i), test));
-    const __m512i some = _mm512_maskz_loadu_epi32(mask, rows + i);
-    const __m512i copies = _mm512_maskz_srli_epi32(0xffff, some, 1);
-    w = _mm512_add_epi32(w, copies);
-    s = _mm512_mask_add_epi32(s, _mm512_test_epi32_mask(some, one), s, copies);
-  }
-  std::int32_t of_w[16], of_s[16];
-  _mm512_storeu_si512(of_w, w);
-  _mm512_storeu_si512(of_s, s);
-  for (int lane = 0; lane < 16; ++lane) {
-    left->w += of_w[lane];
-    left->s += of_s[lane];
-  }
 }
 
 template <class T>
@@ -176,22 +227,6 @@ typedef std::uint64_t EightWords __attribute__((vector_size(64)));
          uniform_step;
 }
 
-int clear_best(const RandomThresholds& cuts, int n_cuts, double weight, std::int64_t sum) {
-  const __m512i copies = _mm512_load_si512(cuts.left[0]) & _mm512_set1_epi64(0xffffffff);
-  const __m512d wl = _mm512_maskz_cvtepi64_pd(0xff, copies), wr = weight - wl;
-  const __m512i s = _mm512_load_si512(cuts.left[1]), of_right = _mm512_set1_epi64(sum) - s;
-  const __m512d d =
-      _mm512_maskz_cvtepi64_pd(0xff, s) * wr - _mm512_maskz_cvtepi64_pd(0xff, of_right) * wl;
-  const auto varying = static_cast<__mmask8>(cuts.vary & ((1u << n_cuts) - 1));
-  const __m512d score = _mm512_mask_div_pd(_mm512_setzero_pd(), varying, d * d, wl * wr);
-  __m512d most = score;
-  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_permute_pd(0xff, most, 0x55));
-  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_permutex_pd(0xff, most, 0x4e));
-  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_shuffle_f64x2(0xff, most, most, 0x4e));
-  const unsigned near = _mm512_cmp_pd_mask(score, most * (1.0 - 1e-9), _CMP_GE_OQ);
-  return std::popcount(near) == 1 ? std::countr_zero(near) : -1;
-}
-
 template <bool is_narrow, class T>
 void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
                RandomThresholds* cuts, double* buffer) {
@@ -231,52 +266,20 @@ void cut_columns(const T* values, std::int64_t stride, const std::uint64_t* rows
   std::fill(cuts->column + n_cuts, cuts->column + RandomThresholds::most, cuts->column[0]);
   cut_eight<false>(values, stride, rows, n, cuts, buffer);
 }
-
-void range_of_floats(const float* x, std::int64_t n, float* least, float* most) {
-  __m512 low = _mm512_loadu_ps(x), high = low;
-  for (std::int64_t i = 16; i < n; i += 16) {
-    const __m512 some = _mm512_loadu_ps(x + i);
-    low = _mm512_maskz_min_ps(0xffff, low, some);
-    high = _mm512_maskz_max_ps(0xffff, high, some);
-  }
-  float lows[16], highs[16];
-  _mm512_storeu_ps(lows, low);
-  _mm512_storeu_ps(highs, high);
-  *least = *std::min_element(lows, lows + 16);
-  *most = *std::max_element(highs, highs + 16);
-}
-void range_of_doubles(const double* x, std::int64_t n, double* least, double* most) {
-  __m512d low[2] = {_mm512_loadu_pd(x), _mm512_loadu_pd(x + 8)}, high[2] = {low[0], low[1]};
-  for (std::int64_t i = 16; i < n; i += 16)
-    for (int half = 0; half < 2; ++half) {
-      const __m512d some = _mm512_loadu_pd(x + i + 8 * half);
-      low[half] = _mm512_maskz_min_pd(0xff, low[half], some);
-      high[half] = _mm512_maskz_max_pd(0xff, high[half], some);
-    }
-  double lows[16], highs[16];
-  for (int half = 0; half < 2; ++half) {
-    _mm512_storeu_pd(lows + 8 * half, low[half]);
-    _mm512_storeu_pd(highs + 8 * half, high[half]);
-  }
-  *least = *std::min_element(lows, lows + 16);
-  *most = *std::max_element(highs, highs + 16);
-}
+#endif
 
 template <class T>
-constexpr RandomThresholdKernelsOf<T> random_threshold_kernels_of(
-    decltype(RandomThresholdKernelsOf<T>::range) range) {
+constexpr RandomThresholdKernelsOf<T> random_threshold_kernels_of() {
   return {.range = range,
-          .add_words = add_words<T>,
-          .add_counts = add_counts<T>,
+          .add_words = add_words,
+          .add_counts = add_counts,
+#ifdef __AVX512F__
           .part_rows = part_rows<T>,
           .part_words = part_words<T>,
-          .cut_columns = cut_columns<T>};
-}
-constexpr RandomThresholdKernels all_random_threshold_kernels = {
-    .clear_best = clear_best,
-    .floats = random_threshold_kernels_of<float>(range_of_floats),
-    .doubles = random_threshold_kernels_of<double>(range_of_doubles)};
-constexpr const RandomThresholdKernels* random_threshold_kernels = &all_random_threshold_kernels;
-#else
-constexpr const RandomThresholdKernels* random_threshold_kernels = nullptr;
+          .cut_columns = cut_columns<T>
 #endif
+  };
+}
+constexpr RandomThresholdKernels random_threshold_kernels = {
+    .floats = random_threshold_kernels_of<float>(),
+    .doubles = random_threshold_kernels_of<double>()};

@@ -127,9 +127,8 @@ class Partition {
   template <class T>
   std::int64_t split_by_values(std::int64_t begin, std::int64_t end, const T* x,
                                kernels::RandomThresholdTest<T> test) {
-    if (const kernels::RandomThresholdKernels* const drawn = kernels::active().drawn)
-      return begin +
-             drawn->of<T>().part_rows(x, end - begin, test, rows_.data() + begin, spare_ + begin);
+    if (const auto part_rows = kernels::active().drawn->of<T>().part_rows)
+      return begin + part_rows(x, end - begin, test, rows_.data() + begin, spare_ + begin);
     return split_by_place(begin, end, [=](std::int64_t i, Row) { return test.goes_left(x[i]); });
   }
 

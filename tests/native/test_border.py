@@ -13,12 +13,12 @@ from weald.losses import BuiltinLoss
 from weald.resampling import RowSamples
 from weald.trees import (
     Forest,
+    ForestGrower,
     ForestLimits,
     ForestRows,
     OutOfBag,
     TreeGrower,
     TreeLimits,
-    grow_trees,
 )
 
 
@@ -210,7 +210,7 @@ def test_squares_out_of_bag_belong_to_sums() -> None:
     for n_squares in (n - 1, 0):
         oob = OutOfBag(np.zeros((n, 1)), np.zeros(n_squares))
         with pytest.raises(ValueError, match="oob_squares must have one entry per row"):
-            grow_trees(rows, limits, range(1), seed=0, n_threads=1, out_of_bag=oob)
+            ForestGrower(rows, limits, seed=0, n_threads=1, out_of_bag=oob).grow(range(1))
 
 
 BEYOND_MEMORY = """

@@ -4,7 +4,7 @@ from weald.trees.conditions import conditions_of_leaf
 from weald.trees.cost_complexity import pruned_forest, pruned_newton_tree, pruning_alphas
 from weald.trees.cutting import cut
 from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets, unit_parts
-from weald.trees.forest_training import ForestLimits, ForestRows, OutOfBag, grow_trees
+from weald.trees.forest_training import ForestGrower, ForestLimits, ForestRows, OutOfBag
 from weald.trees.frame import made_frame, node_columns
 from weald.trees.growing import GrownTree, GrownTrees, TreeGrower, TreeLimits, check_search
 from weald.trees.medians import weighted_median, with_medians
@@ -40,6 +40,7 @@ __all__ = [
     "Branch",
     "Forest",
     "ForestBuilder",
+    "ForestGrower",
     "ForestLimits",
     "ForestRows",
     "GrownTree",
@@ -65,7 +66,6 @@ __all__ = [
     "decision_paths",
     "depths",
     "grow_rotated_trees",
-    "grow_trees",
     "heads_of",
     "inserted_option",
     "made_frame",

@@ -154,49 +154,67 @@ class OutOfBag:
         return np.asarray(self.sums / counts[:, np.newaxis])
 
 
-def grow_trees(
-    rows: ForestRows,
-    limits: ForestLimits,
-    trees: range,
-    *,
-    seed: int,
-    n_threads: int,
-    out_of_bag: OutOfBag | None = None,
-    batch: int | None = None,
-    report: Callable[[int], None] = lambda n_grown: None,
-) -> Forest:
-    """Grow the trees with the given numbers in parallel; independent of the number of threads.
+class ForestGrower:
+    """Grows trees of one forest in parallel; they do not depend on the number of threads.
 
-    Grows `batch` trees at a time (default: all), and calls `report` with the number of trees after
-    each batch. Predictions of the forest are sums over its trees.
+    The out-of-bag predictions of all trees grown are added to `out_of_bag`, if given.
     """
-    forest: Forest | None = None
-    params = limits.native(seed, n_threads)
-    step = batch or len(trees)
-    for begin in range(trees.start, trees.stop, step):
-        n_trees = min(step, trees.stop - begin)
-        arrays: dict[str, Any] = _native.grow_forest(
+
+    def __init__(
+        self,
+        rows: ForestRows,
+        limits: ForestLimits,
+        *,
+        seed: int,
+        n_threads: int,
+        out_of_bag: OutOfBag | None = None,
+    ) -> None:
+        self._rows = rows
+        self._arguments: dict[str, Any] = dict(
             table=rows.ranks,
-            params=params,
+            params=limits.native(seed, n_threads),
             bootstrap=rows.bootstrap,
             weight=rows.weight,
             **rows.native_target(),
             copies=rows.copies,
-            first=begin,
-            n_trees=n_trees,
             oob_sums=None if out_of_bag is None else out_of_bag.sums,
             oob_counts=None if out_of_bag is None else out_of_bag.counts,
             oob_squares=None if out_of_bag is None else out_of_bag.squares,
         )
+
+    def grow(
+        self,
+        trees: range,
+        *,
+        batch: int | None = None,
+        report: Callable[[int], None] | None = None,
+    ) -> Forest:
+        """Grow the trees with the given numbers, `batch` at a time (default: all).
+
+        Calls `report` with the number of trees after each batch. Predictions of the forest are sums
+        over its trees.
+        """
+        forest: Forest | None = None
+        step = batch or len(trees)
+        for begin in range(trees.start, trees.stop, step):
+            grown = self._batch(begin, min(step, trees.stop - begin))
+            forest = grown if forest is None else forest.joined(grown)
+            if report is not None:
+                report(forest.n_trees)
+        assert forest is not None
+        return forest
+
+    def score(self, trees: range) -> None:
+        """Grow trees only for their out-of-bag predictions."""
+        _native.grow_forest(**self._arguments, first=trees.start, n_trees=len(trees))
+
+    def _batch(self, first: int, n_trees: int) -> Forest:
+        rows = self._rows
         grown = Forest(
-            **arrays,
+            **_native.grow_forest(**self._arguments, first=first, n_trees=n_trees),
             output=np.full(n_trees, -1, dtype=np.int32),
             tree_weight=np.ones(n_trees),
             base_score=np.zeros(rows.width),
             n_columns=rows.n_columns,
         )
-        grown = grown.with_mean_gains(rows.n_outputs)
-        forest = grown if forest is None else forest.joined(grown)
-        report(forest.n_trees)
-    assert forest is not None
-    return forest
+        return grown.with_mean_gains(rows.n_outputs)

@@ -271,7 +271,7 @@ def grow_rotated_trees(
     batch: int | None = None,
     report: Callable[[int], None] = lambda n_grown: None,
 ) -> tuple[list[GrownTree], Rotations]:
-    """Grow trees with their rotations; see `grow_trees`."""
+    """Grow trees with their rotations; see `ForestGrower`."""
     columns: dict[str, Any] = rows.table.columns()
     blocks = blocks_of(len(columns["rotated"]), sample.subset_size, sample.n_subsets)
     grown: list[dict[str, Any]] = []

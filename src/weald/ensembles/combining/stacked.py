@@ -139,22 +139,27 @@ class Stacked(Combination):
             models, predictions, covered = self._layer(
                 estimators, responses, here, _splits_among(splits, rows, sample.n), params
             )
-            names = [name for name, _ in estimators]
-            self._layers.append(Layer(dict(zip(names, models, strict=True)), responses))
+            self._layers.append(Layer(dict(zip(params, models, strict=True)), responses))
             rows, predictions = rows[covered], [part[covered] for part in predictions]
             table = prediction_table(predictions, responses, self._passthrough_of(sample.X, rows))
         self._set_layers()
-        self._final_input = FinalInput(
+        self._final_input = self._rows_of_final(predictions, sample, rows, routed.final)
+        self._fit_final(final)
+
+    def _rows_of_final(
+        self, predictions: list[Floats], sample: Sample, rows: Indices, params: Mapping[str, Any]
+    ) -> FinalInput:
+        """The training data of the final estimator: `rows` are those with predictions."""
+        return FinalInput(
             predictions,
             np.flatnonzero(sample.place >= 0)[rows],
             len(sample.place),
             self._passthrough_of(sample.X, rows),
             sample.y[rows],
             None if sample.weight is None else sample.weight[rows],
-            params_for(routed.final, sample.n, rows),
+            params_for(params, sample.n, rows),
             self._settings(),
         )
-        self._fit_final(final)
 
     def _layer(
         self,

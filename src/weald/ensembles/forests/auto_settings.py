@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import Rows, mass_of
+from weald.data import mass_of
 from weald.ensembles.base import Floats
 from weald.ensembles.class_weights import weights_by_class, weights_of_classes
 from weald.ensembles.exact_means import exact_means
@@ -23,7 +22,7 @@ from weald.ensembles.max_features import MAX_FEATURES, n_drawn
 from weald.log import report
 from weald.parameters import AnyOf, Limit, OneOf
 from weald.resampling import Purpose
-from weald.trees import ForestRows, OutOfBag, grow_trees
+from weald.trees import ForestGrower, ForestRows, OutOfBag
 
 # Trees of a trial forest, and on large tables the maximum number of rows drawn for each of them,
 # and of distinct rows these are drawn from.
@@ -45,10 +44,10 @@ CHOSEN_LIMITS: Mapping[str, Limit] = {
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Rows on which settings are tried, the number drawn for each tree, and the row weights."""
+    """Rows on which settings are tried, ranked and as given, and their weights."""
 
     rows: ForestRows
-    n_drawn: int
+    training: TrainingRows
     weight: Floats | None
 
 
@@ -144,11 +143,11 @@ class ChosenSettings(ForestModel):
         is_small = samples.mean_rows <= _MOST_DRAWS and samples.n <= _MOST_ROWS
         if not is_small:
             training = _fewer(training, seed)
-        trial = Trial(forest_rows(*training), training.n_drawn, self._weight_of_rows(training))
+        trial = Trial(forest_rows(*training), training, self._weight_of_rows(training))
         log: list[dict[str, Any]] = []
 
         def grow(settings: TreeSettings) -> Tried:
-            tried = self._try(settings, trial, training.rows, seed)
+            tried = self._try(settings, trial, seed)
             log.append(self._log_entry(tried, training.rows.target_exponent))
             return tried
 
@@ -172,25 +171,21 @@ class ChosenSettings(ForestModel):
         kept = [choice for choice in choices if choice in different.values()]
         return [TreeSettings(*pair) for pair in product(leaves, kept)]
 
-    def _try(self, settings: TreeSettings, trial: Trial, rows: Rows, seed: int) -> Tried:
+    def _try(self, settings: TreeSettings, trial: Trial, seed: int) -> Tried:
         """Grow a trial forest and estimate its out-of-bag error."""
         n_kept = _TREES if self._is_open_ended else min(_TREES, int(self.n_estimators))
-        n_rows = trial.rows.n_rows
+        training, n_rows = trial.training, trial.rows.n_rows
+        limits = self._tree_limits(training.n_drawn, training.rows, settings)
         oob = OutOfBag(sums_of_left_out(n_rows, trial.rows.width), np.zeros(n_rows))
-        grow = partial(
-            grow_trees,
-            trial.rows,
-            self._tree_limits(trial.n_drawn, rows, settings),
-            seed=seed,
-            n_threads=self._n_threads,
-            out_of_bag=oob,
+        grower = ForestGrower(
+            trial.rows, limits, seed=seed, n_threads=training.n_threads, out_of_bag=oob
         )
-        first_trees = FirstTrees(trial.rows, grow(range(n_kept)), oob)
+        first_trees = FirstTrees(trial.rows, grower.grow(range(n_kept)), oob)
         if n_kept < _TREES:  # the other trees only serve the estimate and are discarded
             first_trees = first_trees._replace(oob=deepcopy(oob))
-            step = max(n_kept, self._n_threads)  # no more at a time than the forest itself holds
+            step = max(n_kept, training.n_threads)  # no more at a time than the forest itself holds
             for first in range(n_kept, _TREES, step):
-                grow(range(first, min(first + step, _TREES)))
+                grower.score(range(first, min(first + step, _TREES)))
         return Tried(settings, first_trees, self._extrapolated_error(oob, trial))
 
     def _extrapolated_error(self, oob: OutOfBag, trial: Trial) -> float:

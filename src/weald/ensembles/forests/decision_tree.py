@@ -44,6 +44,7 @@ from weald.resampling import rows_as_they_lie, seed_of
 from weald.trees import (
     Forest,
     ForestBuilder,
+    ForestGrower,
     ForestLimits,
     GrownTree,
     TreeGrower,
@@ -52,7 +53,6 @@ from weald.trees import (
     check_search,
     decision_paths,
     depths,
-    grow_trees,
     pruned_forest,
     with_medians,
 )
@@ -228,7 +228,7 @@ class DecisionTree(OutputsModel):
             directions=directions_of_model(self, n_classes),
         )
         seed = seed_of(self.random_state) if self._draws else 0  # breaks ties between columns
-        forest = grow_trees(merged, limits, range(1), seed=seed, n_threads=n_threads)
+        forest = ForestGrower(merged, limits, seed=seed, n_threads=n_threads).grow(range(1))
         forest = forest.scaled(rows.target_exponent, rows.weight_unit)
         self._keep_forest(forest, rows, class_weight)
 

@@ -1,7 +1,6 @@
 """Base class of random forests and extremely randomised trees: fitting and prediction."""
 
 import time
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,10 +42,10 @@ from weald.persist import fingerprint
 from weald.resampling import RowSamples, seed_of
 from weald.trees import (
     Forest,
+    ForestGrower,
     ForestLimits,
     ForestRows,
     OutOfBag,
-    grow_trees,
     pruned_forest,
     unit_parts,
 )
@@ -192,12 +191,13 @@ class ForestModel(BaggedForest, ForestTrees):
         if self.criterion == "absolute_error":
             refuse_levels(rows.table, "criterion='absolute_error'")
         rows, n_levels = one_table(rows)
+        n_threads = self._n_threads
         return TrainingRows(
-            *sampled_rows(self, rows, n_levels, has_weight, seed),
+            *sampled_rows(self, rows, n_levels, has_weight, seed, n_threads),
             n_classes=n_classes,
             class_weight=class_weight,
             random_cuts=self._random_cuts,
-            n_threads=self._n_threads,
+            n_threads=n_threads,
             n_levels=n_levels,
             first_class=getattr(self, "_first_class", None),
         )
@@ -252,23 +252,22 @@ class ForestModel(BaggedForest, ForestTrees):
         """Grow the trees beyond those kept by a warm start, adding their predictions to `oob`."""
         # Trees that will be pruned add theirs after that, unless the stopping rule needs them.
         is_scored = self._is_open_ended or not self._prunes
-        grow = partial(
-            grow_trees,
+        grower = ForestGrower(
             ranked,
             limits,
             seed=seed,
-            n_threads=self._n_threads,
+            n_threads=training.n_threads,
             out_of_bag=oob if is_scored else None,
         )
         if self._is_open_ended:
-            return grown_until_enough(grow, oob, ranked, training)
+            return grown_until_enough(grower.grow, oob, ranked, training)
         began = time.perf_counter()
         begun = None if first_trees is None else first_trees.forest
         first = n_before + (0 if begun is None else begun.n_trees)
         if begun is not None and first == self.n_estimators:
             self._report(first, 0.0)
             return begun
-        rest: Forest = grow(
+        rest = grower.grow(
             range(first, self.n_estimators),
             batch=max(1, self.n_estimators // 10) if self.verbose else None,
             report=lambda n: self._report(first + n, time.perf_counter() - began),

@@ -94,7 +94,12 @@ def check_target(criterion: str, target: Floats) -> None:
 
 
 def sampled_rows(
-    model: Any, rows: Rows, n_levels: list[int], has_weight: NDArray[np.bool_], seed: int
+    model: Any,
+    rows: Rows,
+    n_levels: list[int],
+    has_weight: NDArray[np.bool_],
+    seed: int,
+    n_threads: int,
 ) -> tuple[Rows, OrderedRows, RowSamples | None]:
     """The weighted rows, their order by content, and the row samples of the trees.
 
@@ -103,8 +108,8 @@ def sampled_rows(
     """
     if model._draws_rows:
         if model.oob_score or _is_chosen_out_of_bag(model):
-            warn_of_counts(rows, model._n_threads)
-        ordered = ordered_rows(rows, n_threads=model._n_threads)
+            warn_of_counts(rows, n_threads)
+        ordered = ordered_rows(rows, n_threads=n_threads)
         return rows, ordered, _samples(model, rows, ordered, has_weight, seed)
     if model.oob_score:
         raise ValueError(

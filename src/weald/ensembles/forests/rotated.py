@@ -177,7 +177,7 @@ class RotationModel(ForestModel):
         sample, n_threads = self._sample(), self._n_threads
         n_before = self._n_trees_kept()
         seed = self._seed if n_before else seed_of(self.random_state)
-        rows, ordered, samples = sampled_rows(self, rows, [], has_weight, seed)
+        rows, ordered, samples = sampled_rows(self, rows, [], has_weight, seed, n_threads)
         if samples is None:  # rotations draw rows in the order of their content
             ordered = ordered_rows(rows, n_threads=n_threads)
         before = self.rotations_ if n_before else None

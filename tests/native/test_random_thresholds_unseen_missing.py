@@ -1,4 +1,4 @@
-"""Drawn cuts of a few rows, by direct code, beside the way of all nodes."""
+"""Random thresholds do not depend on missing values of rows that no tree has drawn."""
 
 from typing import Any
 
@@ -34,8 +34,10 @@ def grow(table: np.ndarray, target: dict[str, Any], copies: np.ndarray, **change
     ("criterion", "n_classes"),
     [("squared_error", 0), ("absolute_error", 0), ("gini", 2), ("gini", 4), ("entropy", 2)],
 )
-def test_few_rows_are_cut_as_many_are(criterion: str, n_classes: int, dtype: type) -> None:
-    """A missing value in an unsampled row disables the fast path, and changes nothing else."""
+def test_missing_values_of_unsampled_rows_change_nothing(
+    criterion: str, n_classes: int, dtype: type
+) -> None:
+    """The range of a column is then found by other code, which must give the same trees."""
 
     def target(values: np.ndarray) -> dict[str, Any]:
         if n_classes == 0:
