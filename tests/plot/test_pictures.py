@@ -90,7 +90,7 @@ def picture_calls(forest: Any, regressor: Any, attributions: Any) -> dict[str, C
             weald.DecisionTreeClassifier(max_depth=2), X, Y, train_sizes=(0.5, 1.0), cv=2, **kw
         ),
         "partial_dependence": lambda **kw: plot.partial_dependence(
-            regressor, DIABETES.data, ["bmi"], grid_resolution=5, **kw
+            regressor, DIABETES.data, ["bmi"], n_points=5, **kw
         )[0],
         "shap_dependence": lambda **kw: plot.shap_dependence(attributions, "a", **kw),
         "shap_summary": lambda **kw: plot.shap_summary(attributions, **kw),
@@ -226,14 +226,16 @@ def test_training_curve_of_boosters() -> None:
     model = weald.BoostedTreesClassifier(quality="fast", n_estimators=30)
     model.fit(X, Y, X_val=X_TEST, y_val=Y_TEST)
     axes = plot.training_curve(model, X_TEST, Y_TEST)
-    assert curve_names(axes) == ["training rows", "validation rows", "rows of X"]
-    lines = {line.get_label(): line for line in axes.get_lines()}
+    least = int(np.argmin(model.validation_loss_))
+    value = f"{model.validation_loss_[least]:.3g}"
+    names = curve_names(axes)
+    assert names[:2] == ["training rows", f"validation rows: least {value} after {least}"]
+    assert names[2].startswith(f"rows of X: least {value} after")
+    lines = {line.get_label().partition(":")[0]: line for line in axes.get_lines()}
     # The validation rows are the rows of X, from the first round on.
     np.testing.assert_allclose(
         lines["validation rows"].get_ydata()[1:], lines["rows of X"].get_ydata(), rtol=1e-9
     )
-    least = int(np.argmin(model.validation_loss_))
-    assert any(text.get_text().endswith(f"after {least}") for text in axes.texts)
 
 
 def test_training_curve_of_forests(forest: Any) -> None:
@@ -247,16 +249,19 @@ def test_training_curve_of_forests(forest: Any) -> None:
 
 def test_training_curve_of_adaboost_and_scikit_learn() -> None:
     ada = weald.AdaBoostClassifier(n_estimators=10).fit(X, Y)
-    errors = plot.training_curve(ada, X_TEST, Y_TEST).get_lines()[0].get_ydata()
+    lines = plot.training_curve(ada, X_TEST, Y_TEST).get_lines()
+    (errors,) = (one.get_ydata() for one in lines if one.get_label().startswith("rows of X"))
     scores = list(ada.staged_score(X_TEST, Y_TEST))
     np.testing.assert_allclose(errors, 1 - np.array(scores))
     rows = DIABETES.data, DIABETES.target
     theirs = GradientBoostingRegressor(n_estimators=5, subsample=0.5, random_state=0).fit(*rows)
-    assert curve_names(plot.training_curve(theirs)) == ["training rows", "out-of-bag rows"]
+    names = curve_names(plot.training_curve(theirs))
+    assert [name.partition(":")[0] for name in names] == ["training rows", "out-of-bag rows"]
     histograms = HistGradientBoostingClassifier(max_iter=5, early_stopping=True).fit(X, Y)
     axes = plot.training_curve(histograms)
-    assert curve_names(axes) == ["training rows", "validation rows"]
-    assert axes.get_lines()[0].get_ydata()[0] > axes.get_lines()[0].get_ydata()[-1] > 0
+    assert curve_names(axes)[1].startswith("validation rows: least ")
+    (losses,) = (one.get_ydata() for one in axes.get_lines() if one.get_label() == "training rows")
+    assert losses[0] > losses[-1] > 0
 
 
 def test_training_curve_of_a_history() -> None:
@@ -271,8 +276,8 @@ def test_training_curve_of_a_history() -> None:
     for history in (table, pd.DataFrame(table)):
         model.history_ = history
         axes = plot.training_curve(model)
-        assert curve_names(axes) == ["training rows", "validation rows", "other rows"]
-        assert axes.texts[0].get_text() == "2 after 1"
+        names = ["training rows", "validation rows: least 2 after 1", "other rows: least 2 after 2"]
+        assert curve_names(axes) == names
 
 
 def test_training_curve_of_what_has_none(forest: Any) -> None:
@@ -433,7 +438,7 @@ def test_shap_waterfall_adds_up(attributions: Any) -> None:
     names = ticks(axes)
     assert len(names) == 3 and names[-1] == "2 other columns"
     total = attributions.values[3].sum()
-    assert axes.get_title().startswith(f"prediction {2 + total:.4g} = 2 ")
+    assert axes.get_title().startswith(f"prediction: {2 + total:.4g} = 2 ")
     assert sum(bar.get_width() for bar in axes.patches) == pytest.approx(total)
     assert ticks(plot.shap_waterfall(attributions, -1))[0].startswith("a = ")
 
@@ -457,9 +462,10 @@ def test_shap_of_several_outputs(attributions: Any) -> None:
     )
     title = plot.shap_waterfall(both, 3).get_title()
     assert title == plot.shap_waterfall(attributions, 3).get_title()
-    assert plot.shap_waterfall(both, 3, output=0).get_title().startswith("prediction -")
+    assert plot.shap_waterfall(both, 3, output=0).get_title().startswith("prediction: -")
     named = SimpleNamespace(**vars(both), output_names=["no", "yes"], scale="log odds")
-    assert plot.shap_waterfall(named, 3, output="yes").get_title() == title
+    same = plot.shap_waterfall(named, 3, output="yes").get_title()
+    assert same == title.replace("prediction", "log odds of yes")
     assert plot.shap_summary(named).get_xlabel() == "SHAP value (effect on the log odds of yes)"
     with pytest.raises(ValueError, match="There is no output 'maybe'"):
         plot.shap_summary(named, output="maybe")

@@ -23,6 +23,7 @@ from weald.ensembles.predictor import (
 )
 from weald.ensembles.saving import Saved, check_prediction
 from weald.errors import ModelFormatError, wrong_parameter
+from weald.number_text import signed_text
 from weald.parameters import Limit, NoneOr, OneOf, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
@@ -318,7 +319,7 @@ class TreeModel(NamesImportances, CheckedEstimator):
         return [str(name) for name in names]
 
     def _leaf_text(self, value: Floats) -> str:
-        return ", ".join(f"{one:+.6g}" for one in value.tolist())
+        return ", ".join(signed_text(one, 6) for one in value.tolist())
 
     def fingerprint(self) -> str:
         """SHA-256 of the fitted model: equal for any `n_jobs`, row order and machine."""

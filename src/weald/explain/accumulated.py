@@ -59,13 +59,7 @@ class AccumulatedEffects:
     def __str__(self) -> str:
         columns = self._columns()
         title = f"Accumulated local effects of {self.column!r}; scale: {self.scale}"
-        rows = [
-            [
-                float(own[i]) if isinstance(own[i], np.floating) else own[i]
-                for own in columns.values()
-            ]
-            for i in range(len(self.edges))
-        ]
+        rows = [[own[i] for own in columns.values()] for i in range(len(self.edges))]
         return table_text(title, list(columns), rows)
 
     def to_pandas(self) -> Any:

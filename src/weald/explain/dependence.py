@@ -55,7 +55,7 @@ class PartialDependence:
         title = f"Partial dependence on {self.column!r}; scale: {self.scale}"
         columns = self._columns()
         kept = np.linspace(0, len(self.grid) - 1, min(_SHOWN, len(self.grid))).astype(int)
-        rows = [[plain(columns[name][i]) for name in columns] for i in kept]
+        rows = [[columns[name][i] for name in columns] for i in kept]
         return table_text(title, list(columns), rows, len(self.grid) - len(rows))
 
     def to_pandas(self) -> Any:
@@ -75,11 +75,6 @@ def columns_of(values: Floats, outputs: list[str], name: str) -> dict[str, Float
     if values.ndim == 1:
         return {name: values}
     return {f"{name} of {output}": values[:, k] for k, output in enumerate(outputs)}
-
-
-def plain(value: Any) -> Any:
-    """NumPy's floats as Python's."""
-    return float(value) if isinstance(value, np.floating) else value
 
 
 def partial_dependence(

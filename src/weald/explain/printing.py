@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from weald.number_text import value_text
+
 
 def table_text(
     title: str, head: Sequence[str], rows: Sequence[Sequence[object]], n_more: int = 0
@@ -30,4 +32,4 @@ def table_text(
 
 
 def _shown(cell: object) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return value_text(cell)

@@ -5,25 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.number_text import number_text, signed_text
 from weald.reports.markup import Html, html_of, joined, tag
 
 Floats = NDArray[np.float64]
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 560, 260, 64, 40, 12
-
-
-def number(value: float) -> str:
-    """Format a number with four significant digits.
-
-    >>> number(1234567.0), number(0.00012345), number(float("nan")), number(-0.0)
-    ('1,234,567', '0.0001234', 'missing', '0')
-    """
-    value = float(value) + 0.0
-    if np.isnan(value):
-        return "missing"
-    if abs(value) >= 10_000 and value == round(value) and abs(value) < 1e15:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
 
 
 def bars(caption: str, values: Sequence[tuple[str, float]], unit: str = "") -> Html:
@@ -49,7 +36,7 @@ def bars(caption: str, values: Sequence[tuple[str, float]], unit: str = "") -> H
                 "tr",
                 tag("th", name, scope="row"),
                 tag("td", tag("span", *sides, class_="bars"), aria_hidden="true", class_="drawn"),
-                tag("td", f"{value:+.4g}" if signed else number(value), class_="number"),
+                tag("td", signed_text(value) if signed else number_text(value), class_="number"),
             )
         )
     head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in ("column", "", unit))))
@@ -106,7 +93,7 @@ class _Frame:
 
     def __init__(self, x: Floats, y: Floats, dates: bool = False) -> None:
         self.x, self.y = _range(x), _range(y)
-        self._across_text = _date if dates else number
+        self._across_text = _date if dates else number_text
 
     def across(self, x: Floats) -> Floats:
         low, high = self.x
@@ -135,7 +122,7 @@ class _Frame:
             drawn.append(
                 tag("line", x1=_LEFT, x2=_WIDTH - 12, y1=f"{b:.1f}", y2=f"{b:.1f}", class_="grid")
             )
-            drawn.append(_text(_LEFT - 6, b + 4, number(value), "end"))
+            drawn.append(_text(_LEFT - 6, b + 4, number_text(value), "end"))
         return drawn
 
 
