@@ -45,12 +45,12 @@ def number_text(value: float, digits: int = 4) -> str:
 
 
 def signed_text(value: float, digits: int = 4) -> str:
-    """Format a change: positive numbers have a sign.
+    """Format a change, with its sign.
 
     >>> signed_text(54100.2), signed_text(-0.25), signed_text(0.0)
-    ('+54,100', '-0.25', '0')
+    ('+54,100', '-0.25', '+0')
     """
-    return f"+{number_text(value, digits)}" if value > 0 else number_text(value, digits)
+    return f"+{number_text(value, digits)}" if value >= 0 else number_text(value, digits)
 
 
 def value_text(value: object, width: int = 60) -> str:

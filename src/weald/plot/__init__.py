@@ -7,7 +7,7 @@ Colours are told apart with any colour vision. `graphviz` returns text and needs
 from weald.plot.attributions import shap_dependence, shap_summary
 from weald.plot.boundaries import decision_boundary
 from weald.plot.curves import learning_curve, training_curve
-from weald.plot.decomposed_errors import bias_variance
+from weald.plot.decomposed_errors import bias_variance, errors
 from weald.plot.dependences import partial_dependence
 from weald.plot.displays import calibration, confusion_matrix
 from weald.plot.dot import graphviz
@@ -21,6 +21,7 @@ __all__ = [
     "calibration",
     "confusion_matrix",
     "decision_boundary",
+    "errors",
     "graphviz",
     "importance",
     "learning_curve",

@@ -156,9 +156,9 @@ def _computed(
                 f"features must be columns or pairs of them, pairs with kind='average'; got "
                 f"{entry!r} with kind={kind!r}."
             )
-        pair = tuple(column_number(one, names, "features") for one in entry)
+        first, second = (column_number(one, names, "features") for one in entry)
         most = min(n_points, _PAIR_POINTS)
-        found.append(pair_dependence(model, X, pair, n_points=most, n_rows=n_rows))
+        found.append(pair_dependence(model, X, (first, second), n_points=most, n_rows=n_rows))
     return found
 
 
