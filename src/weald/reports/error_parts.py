@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from weald.number_text import number_text
 from weald.plot.displays import most_confused
 from weald.reports.charts import lines, points
-from weald.reports.markup import Html, joined, paragraph, section, table, tag
+from weald.reports.markup import Html, joined, paragraph, scrolled, section, table, tag
 from weald.reports.subject_facts import Facts
 
 Floats = NDArray[np.float64]
@@ -58,9 +58,9 @@ def _matrix(facts_: Facts) -> Html:
         ]
         rows.append(tag("tr", tag("th", name, scope="row"), *cells))
     head = tag("tr", tag("th", "true \\ predicted"), *(tag("th", n, scope="col") for n in names))
-    caption = tag("caption", "Confusion of unseen rows: rows are true, columns are predicted")
-    whole = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="matrix")
-    return tag("div", whole, class_="wide")
+    title = "Confusion of unseen rows: rows are true, columns are predicted"
+    whole = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix")
+    return joined(tag("h3", title), scrolled(whole, title))
 
 
 def _residuals(facts_: Facts) -> Html:
