@@ -12,8 +12,8 @@ from weald.explain import accumulated_effects, partial_dependence, permutation_i
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("Agg")
 
 SCRIPT = "<script>alert(1)</script>"
 NAMES = ("shap", "permutation", "dependence", "effects", "diagnosis")
@@ -39,7 +39,7 @@ def results() -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def closed() -> Iterator[None]:
     yield
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 class Tags(HTMLParser):
@@ -88,7 +88,7 @@ def test_pictures(results: dict[str, Any], name: str) -> None:
     """plot() draws on new axes, or on those given."""
     axes = results[name].plot()
     assert axes.has_data() or axes.patches
-    own = matplotlib.pyplot.figure().add_subplot()
+    own = plt.figure().add_subplot()
     assert results[name].plot(ax=own) is own
     own.figure.canvas.draw()
 

@@ -183,6 +183,16 @@ def _out_of_bag(
     )
 
 
+def _refuse_missing(y: Any) -> None:
+    """Raise ValueError if a number among the targets is missing."""
+    target = np.asarray(y)
+    if target.dtype.kind == "f" and np.isnan(target).any():
+        row = int(np.flatnonzero(np.isnan(target.reshape(len(target), -1)).any(axis=1))[0])
+        raise ValueError(
+            f"y is NaN in row {row}: a row without a target has no score. Leave such rows out."
+        )
+
+
 def _of_rows(
     model: Any, X: Any, y: Any, scoring: Any, n_repeats: int, sample_weight: Any, seed: int
 ) -> PermutationImportance:
@@ -191,6 +201,7 @@ def _of_rows(
 
     X = checked_table(model, X)
     check_consistent_length(X, y, sample_weight)
+    _refuse_missing(y)
     scorer = check_scoring(model, scoring)
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
     n_rows, n_columns = n_rows_of(X), number_of_columns(model, X)

@@ -78,6 +78,8 @@ def decision_boundary(
     check(_FUNCTION, Whole(10, 2000), grid_resolution=grid_resolution)
     subject = Subject.of(model, _FUNCTION)
     table = table_of(X)
+    if table.shape[0] == 0:
+        raise ValueError(f"{_FUNCTION} needs rows; X has none (shape={tuple(table.shape)}).")
     names = names_of_columns(model, table)
     pair = _pair(features, names)
     sizes = _sizes(n_estimators)
