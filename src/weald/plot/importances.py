@@ -87,7 +87,7 @@ def importance(
                 va="center",
                 fontsize=8,
             )
-        axes.margins(x=0.12)
+        axes.margins(x=0.18)
         axes.tick_params(axis="y", length=0)
         if len(order) < len(bars.values):
             axes.set_title(f"The {len(order)} most important of {len(bars.values)} columns")

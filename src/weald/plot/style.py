@@ -158,9 +158,8 @@ def legend_above(axes: Any) -> None:
     texts = axes.get_legend_handles_labels()[1]
     inches = axes.get_position().width * axes.figure.get_size_inches()[0]
     fits = len(texts) > 1 and 2 * (0.5 + 0.075 * max(map(len, texts))) <= inches
-    axes.legend(
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2 if fits else 1, borderaxespad=0.2
-    )
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    axes.legend(ncols=2 if fits else 1, frameon=False, **place)
 
 
 def colours_of(n: int) -> list[Any]:
