@@ -47,3 +47,15 @@ def attach(
         return sorted({*names, *(name for name in present if name.startswith("__"))})
 
     return get, listed
+
+
+def picture(name: str) -> Callable[..., Any]:
+    """A function of `weald.plot`, for results that draw themselves.
+
+    Results lie below the pictures and must not import them; this is looked up when it is called.
+
+    >>> picture("importance").__name__
+    'importance'
+    """
+    function: Callable[..., Any] = getattr(importlib.import_module("weald.plot"), name)
+    return function

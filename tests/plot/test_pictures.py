@@ -85,12 +85,13 @@ def picture_calls(forest: Any, regressor: Any, attributions: Any) -> dict[str, C
         "decision_boundary": lambda **kw: plot.decision_boundary(
             forest, X_TEST, Y_TEST, grid_resolution=10, **kw
         ),
+        "errors": lambda **kw: plot.errors(weald.diagnose(forest, X, Y, n_repeats=0), **kw),
         "importance": lambda **kw: plot.importance(forest, **kw),
         "learning_curve": lambda **kw: plot.learning_curve(
             weald.DecisionTreeClassifier(max_depth=2), X, Y, train_sizes=(0.5, 1.0), cv=2, **kw
         ),
         "partial_dependence": lambda **kw: plot.partial_dependence(
-            regressor, DIABETES.data, ["bmi"], grid_resolution=5, **kw
+            regressor, DIABETES.data, ["bmi"], n_points=5, **kw
         )[0],
         "shap_dependence": lambda **kw: plot.shap_dependence(attributions, "a", **kw),
         "shap_summary": lambda **kw: plot.shap_summary(attributions, **kw),
@@ -226,14 +227,16 @@ def test_training_curve_of_boosters() -> None:
     model = weald.BoostedTreesClassifier(quality="fast", n_estimators=30)
     model.fit(X, Y, X_val=X_TEST, y_val=Y_TEST)
     axes = plot.training_curve(model, X_TEST, Y_TEST)
-    assert curve_names(axes) == ["training rows", "validation rows", "rows of X"]
-    lines = {line.get_label(): line for line in axes.get_lines()}
+    least = int(np.argmin(model.validation_loss_))
+    value = f"{model.validation_loss_[least]:.3g}"
+    names = curve_names(axes)
+    assert names[:2] == ["training rows", f"validation rows: least {value} after {least}"]
+    assert names[2].startswith(f"rows of X: least {value} after")
+    lines = {line.get_label().partition(":")[0]: line for line in axes.get_lines()}
     # The validation rows are the rows of X, from the first round on.
     np.testing.assert_allclose(
         lines["validation rows"].get_ydata()[1:], lines["rows of X"].get_ydata(), rtol=1e-9
     )
-    least = int(np.argmin(model.validation_loss_))
-    assert any(text.get_text().endswith(f"after {least}") for text in axes.texts)
 
 
 def test_training_curve_of_forests(forest: Any) -> None:
@@ -248,20 +251,21 @@ def test_training_curve_of_forests(forest: Any) -> None:
 def test_training_curve_of_adaboost_and_scikit_learn() -> None:
     ada = weald.AdaBoostClassifier(n_estimators=10).fit(X, Y)
     axes = plot.training_curve(ada, X_TEST, Y_TEST)
-    assert curve_names(axes) == [
-        "training rows (exponential loss)",
-        "rows of X (share of wrong predictions)",
-    ]
-    assert np.array_equal(axes.get_lines()[0].get_ydata(), ada.train_loss_)
-    scores = list(ada.staged_score(X_TEST, Y_TEST))
-    np.testing.assert_allclose(axes.get_lines()[1].get_ydata(), 1 - np.array(scores))
+    losses, errors = (
+        next(one.get_ydata() for one in axes.get_lines() if one.get_label().startswith(name))
+        for name in ("training rows (exponential loss)", "rows of X (share of wrong predictions)")
+    )
+    assert np.array_equal(losses, ada.train_loss_)
+    np.testing.assert_allclose(errors, 1 - np.array(list(ada.staged_score(X_TEST, Y_TEST))))
     rows = DIABETES.data, DIABETES.target
     theirs = GradientBoostingRegressor(n_estimators=5, subsample=0.5, random_state=0).fit(*rows)
-    assert curve_names(plot.training_curve(theirs)) == ["training rows", "out-of-bag rows"]
+    names = curve_names(plot.training_curve(theirs))
+    assert [name.partition(":")[0] for name in names] == ["training rows", "out-of-bag rows"]
     histograms = HistGradientBoostingClassifier(max_iter=5, early_stopping=True).fit(X, Y)
     axes = plot.training_curve(histograms)
-    assert curve_names(axes) == ["training rows", "validation rows"]
-    assert axes.get_lines()[0].get_ydata()[0] > axes.get_lines()[0].get_ydata()[-1] > 0
+    assert curve_names(axes)[1].startswith("validation rows: least ")
+    (losses,) = (one.get_ydata() for one in axes.get_lines() if one.get_label() == "training rows")
+    assert losses[0] > losses[-1] > 0
 
 
 def test_training_curve_of_a_history() -> None:
@@ -276,8 +280,8 @@ def test_training_curve_of_a_history() -> None:
     for history in (table, pd.DataFrame(table)):
         model.history_ = history
         axes = plot.training_curve(model)
-        assert curve_names(axes) == ["training rows", "validation rows", "other rows"]
-        assert axes.texts[0].get_text() == "2 after 1"
+        names = ["training rows", "validation rows: least 2 after 1", "other rows: least 2 after 2"]
+        assert curve_names(axes) == names
 
 
 def test_training_curve_of_what_has_none(forest: Any) -> None:
@@ -322,27 +326,6 @@ def test_wrong_rows(forest: Any, regressor: Any) -> None:
         plot.calibration(regressor, DIABETES.data, DIABETES.target)
     with pytest.raises(NotFittedError):
         plot.calibration(weald.RandomForestClassifier(), X, Y)
-
-
-def test_partial_dependence_of_whole_numbers() -> None:
-    X = np.random.default_rng(0).integers(0, 9, (60, 2))
-    model = weald.DecisionTreeRegressor().fit(X, X[:, 0] * 1.5)
-    axes = plot.partial_dependence(model, X, [0])
-    assert len(axes) == 1
-    frame = pd.DataFrame({"rooms": X[:, 0], "floor": X[:, 1].astype(np.uint8)})
-    axes = plot.partial_dependence(model.fit(frame, X[:, 0] * 1.5), frame, ["rooms", "floor"])
-    assert [ax.get_xlabel() for ax in axes] == ["rooms", "floor"]
-
-
-def test_partial_dependence_of_categories() -> None:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"city": rng.choice(["Rome", "Paris" * 9], 80), "n": rng.normal(size=80)})
-    model = weald.DecisionTreeRegressor(max_depth=3).fit(frame, frame.n + (frame.city == "Rome"))
-    axes = plot.partial_dependence(model, frame, ["city", "n"])
-    assert [len(text.get_text()) for text in axes[0].get_xticklabels()] == [16, 4]
-    assert len(axes[1].get_lines()) >= 1
-    with pytest.raises(ValueError, match="There is no column 'town'"):
-        plot.partial_dependence(model, frame, ["town"])
 
 
 # ---- decision boundary, uncertainty, bias and variance ----
@@ -438,7 +421,7 @@ def test_shap_waterfall_adds_up(attributions: Any) -> None:
     names = ticks(axes)
     assert len(names) == 3 and names[-1] == "2 other columns"
     total = attributions.values[3].sum()
-    assert axes.get_title().startswith(f"prediction {2 + total:.4g} = 2 ")
+    assert axes.get_title().startswith(f"prediction: {2 + total:.4g} = 2 ")
     assert sum(bar.get_width() for bar in axes.patches) == pytest.approx(total)
     assert ticks(plot.shap_waterfall(attributions, -1))[0].startswith("a = ")
 
@@ -462,9 +445,10 @@ def test_shap_of_several_outputs(attributions: Any) -> None:
     )
     title = plot.shap_waterfall(both, 3).get_title()
     assert title == plot.shap_waterfall(attributions, 3).get_title()
-    assert plot.shap_waterfall(both, 3, output=0).get_title().startswith("prediction -")
+    assert plot.shap_waterfall(both, 3, output=0).get_title().startswith("prediction: -")
     named = SimpleNamespace(**vars(both), output_names=["no", "yes"], scale="log odds")
-    assert plot.shap_waterfall(named, 3, output="yes").get_title() == title
+    same = plot.shap_waterfall(named, 3, output="yes").get_title()
+    assert same == title.replace("prediction", "log odds of yes")
     assert plot.shap_summary(named).get_xlabel() == "SHAP value (effect on the log odds of yes)"
     with pytest.raises(ValueError, match="There is no output 'maybe'"):
         plot.shap_summary(named, output="maybe")
@@ -487,3 +471,27 @@ def test_shap_of_wrong_things(attributions: Any) -> None:
     assert plot.shap_summary(without) is not None
     with pytest.raises(ValueError, match="data of the result is None"):
         plot.shap_dependence(without, "a")
+
+
+def test_dependence_coloured_by_categories(attributions: Any) -> None:
+    axes = plot.shap_dependence(attributions, "a", color_by="city")
+    assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == [
+        "<b>Oslo</b>",
+        "Rome",
+    ]
+    assert sum(len(one.get_offsets()) for one in axes.collections) == 60
+
+
+def test_band_of_classifiers(forest: Any) -> None:
+    """Standard errors of the mean of the trees; standard deviations on request."""
+    shares, std = forest.predict_proba(X_TEST, return_std=True)
+    best = shares.argmax(axis=1)
+    half = {"error": 2 / np.sqrt(len(forest.estimators_)), "std": 2.0}
+    for kind, factor in half.items():
+        axes = plot.uncertainty(forest, X_TEST, kind=kind)
+        order = np.argsort(np.argsort(shares.max(axis=1), kind="stable"))
+        rows = np.arange(len(best))
+        lower = np.maximum(0, shares[rows, best] - factor * std[rows, best])
+        drawn = np.array([line[0, 1] for line in axes.collections[0].get_segments()])
+        assert drawn[order] == pytest.approx(lower)
+    assert "standard errors of the mean of" in curve_names(plot.uncertainty(forest, X_TEST))[0]

@@ -47,11 +47,11 @@ def one_split(column: Any, y: Any) -> str:
 
 def test_splits_in_words() -> None:
     days = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(28), unit="D"))
-    assert one_split(days, np.arange(28) >= 14) == "x (seconds) ≤ 2024-01-14 12:00"
+    assert one_split(days, np.arange(28) >= 14) == "x ≤ 2024-01-14 12:00"
     weekend = np.arange(28) % 7 >= 5  # 2024-01-01 is a Monday
     assert one_split(days, weekend) == "x (weekday) ≤ Friday"
     zoned = days.dt.tz_localize("Europe/Rome")
-    assert one_split(zoned, np.arange(28) >= 14) == "x (seconds) ≤ 2024-01-14 12:00"
+    assert one_split(zoned, np.arange(28) >= 14) == "x ≤ 2024-01-14 12:00"
     months = pd.Series(
         pd.to_datetime([f"20{y}-{m:02d}-15" for y in (20, 21) for m in range(1, 13)])
     )
@@ -208,3 +208,33 @@ def test_several_outputs() -> None:
     y = np.column_stack([DIABETES.target, -DIABETES.target])
     model = weald.DecisionTreeRegressor(max_depth=1).fit(DIABETES.data, y)
     assert "152.1, -152.1, 442 rows" in texts(plot.tree(model))
+
+
+def test_long_lists_of_categories() -> None:
+    """Some and a count; all of them on request."""
+    levels = [f"level number {i}" for i in range(12)]
+    x = pd.Series(levels * 4)
+    model = weald.DecisionTreeRegressor(max_depth=1).fit(
+        pd.DataFrame({"x": x}), x.isin(levels[:6]).to_numpy() * 1.0
+    )
+    (short,) = (one for one in plot.graphviz(model).splitlines() if "n0 [" in one)
+    assert short.count("level number") <= 5 and "more}" in short
+    (whole,) = (
+        one for one in plot.graphviz(model, max_categories=None).splitlines() if "n0 [" in one
+    )
+    assert "more}" not in whole and whole.count("level number") == 6
+    drawn = " ".join(texts(plot.tree(model, max_categories=None)).split())
+    named = [level for level in levels if f"{level}," in whole or f"{level}}}" in whole]
+    assert len(named) == 6
+    assert all(level in drawn for level in named)
+    assert "more}" in texts(plot.tree(model, max_categories=2))
+    with pytest.raises(ValueError, match="max_categories"):
+        plot.tree(model, max_categories=0)
+
+
+def test_bars_of_many_classes_show_the_largest_share() -> None:
+    classes = np.arange(40) % 10
+    model = weald.DecisionTreeClassifier(max_depth=1).fit(classes[:, np.newaxis], classes)
+    widths = [one.get_width() for one in plot.tree(model).patches if hasattr(one, "get_xy")]
+    assert len(widths) == 6  # two bars for each of three nodes
+    assert widths[1] == pytest.approx(0.1 * widths[0])  # one of ten classes

@@ -230,3 +230,50 @@ def test_wrong_input() -> None:
         weald.report(model, X, y, n_examples=0)
     with pytest.raises(ValueError, match="max_trees"):
         weald.report(model, X, y, max_trees=-1)
+
+
+# ---- for every reader ----
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as in WCAG 2."""
+    digits = colour.lstrip("#")
+    digits = "".join(2 * one for one in digits) if len(digits) == 3 else digits
+    parts = np.array([int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_contrast(theme: str) -> None:
+    """4.5 for text and 3 for drawings, as WCAG asks for."""
+    style = Path(row_parts.__file__).with_name("page.css").read_text(encoding="utf-8")
+    blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    colours = dict(re.findall(r"--(\w+): (#\w+)", blocks[theme == "dark"]))
+    assert contrast("#000", "#fff") == pytest.approx(21) and len(colours) > 15
+    for text in ("ink", "faint", "link"):
+        for ground in ("paper", "panel"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    for line in ("up", "down", "bar", *(f"c{i}" for i in range(8))):
+        assert contrast(colours[line], colours["paper"]) >= 3, line
+
+
+def test_tables_keep_their_roles() -> None:
+    """On narrow screens cells are blocks, which are no table cells without a role."""
+    X, y = IRIS
+    model = weald.RandomForestClassifier(5, random_state=0).fit(X, y)
+    found, _ = reported(model, X, y, n_examples=2, max_trees=1)
+    tables = re.findall(r'<table class="stack".*?</table>', found.html, re.DOTALL)
+    assert len(tables) > 3
+    for one in tables:
+        assert 'role="table"' in one and one.count("<tr ") == one.count('role="row"')
+        assert one.count("<td") == one.count('role="cell"') == one.count("data-head=")
+    for button in re.findall(r"<button.*?</button>", found.html):
+        assert len(re.sub("<.*?>", "", button)) > 6  # "next Row", not "next"
+    assert found.html.count("<figure>") == found.html.count("<svg viewBox") > 0
+    assert all("<title>" in one for one in re.findall(r"<svg.*?</svg>", found.html, re.DOTALL))

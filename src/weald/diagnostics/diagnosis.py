@@ -1,5 +1,6 @@
 """Result of a diagnosis: numbers, findings, text and HTML."""
 
+import importlib
 import textwrap
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -15,6 +16,7 @@ from weald.diagnostics.leaks import ColumnFacts
 from weald.diagnostics.page import fragment_of, page_of
 from weald.diagnostics.reference import Reference
 from weald.diagnostics.trials import LearningCurve, Rounds
+from weald.lazy import picture
 from weald.theory.correlation import ErrorCorrelation
 from weald.theory.decomposed import Decomposition
 from weald.theory.pairwise import Diversity
@@ -22,7 +24,7 @@ from weald.theory.pairwise import Diversity
 _WIDTH = 100
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
     """What `weald.diagnose` found; prints as text, and as HTML in a notebook.
 
@@ -102,6 +104,36 @@ class Diagnosis:
         """Return all fields by name; nothing is copied."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
+    def to_pandas(self) -> Any:
+        """The findings as a pandas data frame, the most urgent first."""
+        return importlib.import_module("pandas").DataFrame(self._findings_by_column())
+
+    def to_polars(self) -> Any:
+        """The findings as a polars data frame, the most urgent first."""
+        return importlib.import_module("polars").DataFrame(self._findings_by_column())
+
+    def _findings_by_column(self) -> dict[str, list[Any]]:
+        names = [one.name for one in fields(Finding)]
+        return {name: [getattr(one, name) for one in self.findings] for name in names}
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the errors of training, unseen and test rows: `weald.plot.errors`.
+
+        Parameters
+        ----------
+        **kwargs
+            Parameters of that function, such as `ax`.
+
+        Returns
+        -------
+        axes
+            The axes of the picture.
+        """
+        return picture("errors")(self, **kwargs)
+
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         lines = [self.title, ""]
         for heading, rows in self.tables().items():
@@ -129,7 +161,7 @@ class Diagnosis:
     def tables(self) -> dict[str, list[tuple[str, str]]]:
         """Numbers by heading, as (name, formatted value)."""
         what = "Error" if self.loss == "squared_error" else "Share of wrong predictions"
-        found = {what: [(_error_name(name), _with_error(one)) for name, one in self.errors.items()]}
+        found = {what: [(error_name(name), _with_error(one)) for name, one in self.errors.items()]}
         parts, correlation, diversity = self.bias_variance, self.correlation, self.diversity
         if parts is not None and parts.bias_and_noise is not None:
             found[f"Bias and variance, {parts.n_repeats} training sets"] = [
@@ -177,7 +209,8 @@ class Diagnosis:
         return fragment_of(self.title, self.tables(), self.findings, self.notes)
 
 
-def _error_name(name: str) -> str:
+def error_name(name: str) -> str:
+    """Rows of an error in words."""
     words = {"training": "training rows", "test": "test rows", "constant": "constant prediction"}
     return words.get(name, name if name == "cross-validation" else f"{name} rows")
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from weald.number_text import number_text
+
 # From the most to the least urgent.
 SEVERITIES = ("critical", "warning", "info")
 
@@ -63,9 +65,9 @@ def plain_number(value: float) -> str:
     """Format a number with three significant digits and no needless exponent.
 
     >>> plain_number(0.12345), plain_number(1234.5), plain_number(0.0)
-    ('0.123', '1230', '0')
+    ('0.123', '1234', '0')
     """
-    return f"{float(f'{value:.3g}'):.6g}"
+    return number_text(value, 3)
 
 
 def percent(share: float) -> str:

@@ -1,7 +1,7 @@
 """Base classes of tree models: parameter checks, prediction, inspection, fingerprint."""
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
@@ -14,6 +14,7 @@ from weald.advice import Ignored, advise_of_ignored, advising
 from weald.calls import available_where, explain_calls, naming_unknown, wrong_setting
 from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
+from weald.ensembles.fitted_html import fitted_html
 from weald.ensembles.named_importances import NamesImportances
 from weald.ensembles.predictor import (
     Predictor,
@@ -23,6 +24,7 @@ from weald.ensembles.predictor import (
 )
 from weald.ensembles.saving import Saved, check_prediction
 from weald.errors import ModelFormatError, wrong_parameter
+from weald.number_text import signed_text
 from weald.parameters import Limit, NoneOr, OneOf, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
@@ -68,6 +70,18 @@ class CheckedEstimator(Saved, BaseEstimator):
                 raise ValueError(wrong_setting(self, name))
         super().set_params(**params)
         return self
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """scikit-learn's view of the parameters, and facts of the fit below it."""
+        parameters: Callable[[], str] = super()._repr_html_
+        return lambda: parameters() + fitted_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += fitted_html(self)
+        return bundle
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
@@ -318,7 +332,7 @@ class TreeModel(NamesImportances, CheckedEstimator):
         return [str(name) for name in names]
 
     def _leaf_text(self, value: Floats) -> str:
-        return ", ".join(f"{one:+.6g}" for one in value.tolist())
+        return ", ".join(signed_text(one, 6) for one in value.tolist())
 
     def fingerprint(self) -> str:
         """SHA-256 of the fitted model: equal for any `n_jobs`, row order and machine."""

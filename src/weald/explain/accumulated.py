@@ -1,6 +1,5 @@
 """Accumulated local effects (ALE)."""
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +16,15 @@ from weald.explain.dependence import (
 )
 from weald.explain.grids import GridColumn
 from weald.explain.mixing import MixedRows
-from weald.explain.printing import table_text
+from weald.explain.printing import Printed, Table
+from weald.lazy import picture
 from weald.parameters import NoneOr, OneOf, Whole
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class AccumulatedEffects:
+@dataclass(frozen=True, eq=False, repr=False)
+class AccumulatedEffects(Printed):
     """The effect of one column on the prediction, accumulated from local differences.
 
     Attributes
@@ -53,28 +53,26 @@ class AccumulatedEffects:
     output_names: list[str]
     scale: str
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
+    def _table(self) -> Table:
         columns = self._columns()
         title = f"Accumulated local effects of {self.column!r}; scale: {self.scale}"
-        rows = [
-            [
-                float(own[i]) if isinstance(own[i], np.floating) else own[i]
-                for own in columns.values()
-            ]
-            for i in range(len(self.edges))
-        ]
-        return table_text(title, list(columns), rows)
+        rows = [[own[i] for own in columns.values()] for i in range(len(self.edges))]
+        return Table(title, list(columns), rows)
 
-    def to_pandas(self) -> Any:
-        """The edges and their effects as a pandas data frame."""
-        return importlib.import_module("pandas").DataFrame(self._columns())
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the effects with two standard errors: `weald.plot.partial_dependence`.
 
-    def to_polars(self) -> Any:
-        """The edges and their effects as a polars data frame."""
-        return importlib.import_module("polars").DataFrame(self._columns())
+        Parameters
+        ----------
+        **kwargs
+            Parameters of that function, such as `ax`.
+
+        Returns
+        -------
+        axes
+            The axes of the picture.
+        """
+        return picture("partial_dependence")(self, **kwargs)[0]
 
     def _columns(self) -> dict[str, Any]:
         return {self.column: self.edges, **columns_of(self.effects, self.output_names, "effect")}

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import table_for_predict
+from weald.data import is_plain_table, table_for_predict
 from weald.ensembles.base import TreeModel
 from weald.ensembles.members.members import n_rows_of
 from weald.ensembles.members.samples import as_table, table_to_predict
@@ -34,6 +34,8 @@ def checked_table(model: Any, X: Any, name: str = "X") -> Any:
     name : str, default="X"
         Name in messages.
     """
+    if isinstance(model, TreeModel) and is_plain_table(X, model) and len(X):
+        return X  # as predict does: scikit-learn's checks take longer than one row
     X = as_table(X)
     if isinstance(model, TreeModel):
         table_for_predict(model, X)

@@ -1,6 +1,5 @@
 """Partial dependence and individual conditional expectation (ICE)."""
 
-import importlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +10,9 @@ from weald.ensembles.members.members import n_rows_of, take
 from weald.explain.checks import check_model, checked_table
 from weald.explain.grids import GridColumn
 from weald.explain.mixing import MixedRows
-from weald.explain.printing import table_text
+from weald.explain.printing import Printed, Table
 from weald.explain.responses import Response, response_of
+from weald.lazy import picture
 from weald.parameters import Limit, NoneOr, OneOf, Whole
 
 Floats = NDArray[np.float64]
@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 _CELLS, _SHOWN = 2**21, 20
 
 
-@dataclass(frozen=True, eq=False)
-class PartialDependence:
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialDependence(Printed):
     """The mean prediction as a function of one column.
 
     Attributes
@@ -48,23 +48,27 @@ class PartialDependence:
     output_names: list[str]
     scale: str
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
+    def _table(self) -> Table:
         title = f"Partial dependence on {self.column!r}; scale: {self.scale}"
         columns = self._columns()
         kept = np.linspace(0, len(self.grid) - 1, min(_SHOWN, len(self.grid))).astype(int)
-        rows = [[plain(columns[name][i]) for name in columns] for i in kept]
-        return table_text(title, list(columns), rows, len(self.grid) - len(rows))
+        rows = [[columns[name][i] for name in columns] for i in kept]
+        return Table(title, list(columns), rows, len(self.grid) - len(rows))
 
-    def to_pandas(self) -> Any:
-        """The grid and the averages as a pandas data frame."""
-        return importlib.import_module("pandas").DataFrame(self._columns())
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the mean (`kind="both"`: and single rows): `weald.plot.partial_dependence`.
 
-    def to_polars(self) -> Any:
-        """The grid and the averages as a polars data frame."""
-        return importlib.import_module("polars").DataFrame(self._columns())
+        Parameters
+        ----------
+        **kwargs
+            Parameters of that function, such as `ax`.
+
+        Returns
+        -------
+        axes
+            The axes of the picture.
+        """
+        return picture("partial_dependence")(self, **kwargs)[0]
 
     def _columns(self) -> dict[str, Any]:
         return {self.column: self.grid, **columns_of(self.average, self.output_names, "mean")}
@@ -75,11 +79,6 @@ def columns_of(values: Floats, outputs: list[str], name: str) -> dict[str, Float
     if values.ndim == 1:
         return {name: values}
     return {f"{name} of {output}": values[:, k] for k, output in enumerate(outputs)}
-
-
-def plain(value: Any) -> Any:
-    """NumPy's floats as Python's."""
-    return float(value) if isinstance(value, np.floating) else value
 
 
 def partial_dependence(

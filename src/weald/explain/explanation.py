@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.explain.printing import table_text
+from weald.explain.printing import Printed, Table
+from weald.lazy import picture
 
 Floats = NDArray[np.float64]
 
@@ -15,8 +16,8 @@ Floats = NDArray[np.float64]
 _SHOWN = 10
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Printed):
     """Shapley values: what each column contributes to the prediction of each row.
 
     The values of a row and the base value add up to its prediction, on the scale `scale`.
@@ -75,10 +76,7 @@ class Explanation:
         """Mean absolute value of each column, shape (columns,) or (columns, outputs)."""
         return np.asarray(np.abs(self.values).mean(axis=0))
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
+    def _table(self) -> Table:
         sizes = self.mean_abs.reshape(len(self.feature_names), -1)
         order = np.argsort(-sizes.sum(axis=1), kind="stable")
         several = sizes.shape[1] > 1
@@ -90,7 +88,7 @@ class Explanation:
             + f"\nmethod: {self.method}\nmean |value| of each column:"
         )
         rows = [[self.feature_names[i], *sizes[i]] for i in order[:_SHOWN]]
-        return table_text(title, head, rows, len(order) - len(rows))
+        return Table(title, head, rows, len(order) - len(rows))
 
     def to_pandas(self) -> Any:
         """The values as a pandas data frame.
@@ -102,15 +100,36 @@ class Explanation:
             a pandas frame. For several outputs, one row per explained row and output, with these in
             the first two columns.
         """
-        pandas = importlib.import_module("pandas")
-        frame = pandas.DataFrame(self._columns())
+        frame = super().to_pandas()
         if self.values.ndim == 2 and hasattr(self.data, "iloc"):
             frame.index = self.data.index
         return frame
 
-    def to_polars(self) -> Any:
-        """The values as a polars data frame, with the columns of `to_pandas`."""
-        return importlib.import_module("polars").DataFrame(self._columns())
+    def plot(self, *, row: int | None = None, feature: Any = None, **kwargs: Any) -> Any:
+        """Draw the values of all rows, of one row, or of one column.
+
+        Parameters
+        ----------
+        row : int or None, default=None
+            Position of a row, which is drawn by `weald.plot.shap_waterfall`.
+        feature : str, int or None, default=None
+            A column, which is drawn by `weald.plot.shap_dependence`. None, without a row: all of
+            them, by `weald.plot.shap_summary`.
+        **kwargs
+            Further parameters of these functions, such as `ax` or `output`.
+
+        Returns
+        -------
+        axes
+            The axes of the picture.
+        """
+        if row is not None and feature is not None:
+            raise ValueError("Explanation.plot draws a row or a feature; got both.")
+        if row is not None:
+            return picture("shap_waterfall")(self, row, **kwargs)
+        if feature is not None:
+            return picture("shap_dependence")(self, feature, **kwargs)
+        return picture("shap_summary")(self, **kwargs)
 
     def _columns(self) -> dict[str, Any]:
         if self.values.ndim == 2:

@@ -1,6 +1,5 @@
 """Permutation importance of columns."""
 
-import importlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +9,8 @@ from numpy.typing import NDArray
 from weald.ensembles.members.members import n_rows_of
 from weald.explain.checks import check_model, checked_table, column_names, number_of_columns
 from weald.explain.mixing import MixedRows
-from weald.explain.printing import table_text
+from weald.explain.printing import Printed, Table
+from weald.lazy import picture
 from weald.parameters import NoneOr, OneOf, Seed, Whole
 from weald.resampling import seed_of
 
@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 _SHOWN = 20
 
 
-@dataclass(frozen=True, eq=False)
-class PermutationImportance:
+@dataclass(frozen=True, eq=False, repr=False)
+class PermutationImportance(Printed):
     """Permutation importances: how much worse predictions are if a column is shuffled.
 
     Attributes
@@ -49,25 +49,29 @@ class PermutationImportance:
     rows: str
     standard_error: Floats | None = None
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
+    def _table(self) -> Table:
         order = np.argsort(-self.importances_mean, kind="stable")
         title = f"Permutation importance by {self.scoring} on {self.rows}"
         rows = [
             [self.feature_names[i], float(self.importances_mean[i]), float(self.importances_std[i])]
             for i in order[:_SHOWN]
         ]
-        return table_text(title, ["column", "mean", "std"], rows, len(order) - len(rows))
+        return Table(title, ["column", "mean", "std"], rows, len(order) - len(rows))
 
-    def to_pandas(self) -> Any:
-        """The importances as a pandas data frame, the most important column first."""
-        return importlib.import_module("pandas").DataFrame(self._columns())
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the importances as bars: `weald.plot.importance`.
 
-    def to_polars(self) -> Any:
-        """The importances as a polars data frame, the most important column first."""
-        return importlib.import_module("polars").DataFrame(self._columns())
+        Parameters
+        ----------
+        **kwargs
+            Parameters of that function, such as `ax`.
+
+        Returns
+        -------
+        axes
+            The axes of the picture.
+        """
+        return picture("importance")(self, **kwargs)
 
     def _columns(self) -> dict[str, Any]:
         order = np.argsort(-self.importances_mean, kind="stable")
@@ -179,6 +183,16 @@ def _out_of_bag(
     )
 
 
+def _refuse_missing(y: Any) -> None:
+    """Raise ValueError if a number among the targets is missing."""
+    target = np.asarray(y)
+    if target.dtype.kind == "f" and np.isnan(target).any():
+        row = int(np.flatnonzero(np.isnan(target.reshape(len(target), -1)).any(axis=1))[0])
+        raise ValueError(
+            f"y is NaN in row {row}: a row without a target has no score. Leave such rows out."
+        )
+
+
 def _of_rows(
     model: Any, X: Any, y: Any, scoring: Any, n_repeats: int, sample_weight: Any, seed: int
 ) -> PermutationImportance:
@@ -187,6 +201,7 @@ def _of_rows(
 
     X = checked_table(model, X)
     check_consistent_length(X, y, sample_weight)
+    _refuse_missing(y)
     scorer = check_scoring(model, scoring)
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
     n_rows, n_columns = n_rows_of(X), number_of_columns(model, X)

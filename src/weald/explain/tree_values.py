@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import dense_blocks, plan_of, table_for_predict
+from weald.data import dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.ensembles.bagging.bag_fitting import take_columns
 from weald.explain.additive import AdditiveForm, Term
 
@@ -132,4 +132,7 @@ def _outputs_to_compute(term: Term) -> tuple[list[int], Floats]:
 
 def _blocks(term: Term, X: Any) -> Iterator[Any]:
     """The rows as arrays of the columns that the trees split on."""
-    return dense_blocks(table_for_predict(term.reader, take_columns(X, term.columns)))
+    rows = take_columns(X, term.columns)
+    if is_plain_table(rows, term.reader):
+        return dense_blocks(rows)
+    return dense_blocks(table_for_predict(term.reader, rows))

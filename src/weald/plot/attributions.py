@@ -1,4 +1,4 @@
-"""Attributions of predictions (SHAP values): of many rows, of one column, of one row."""
+"""Attributions of predictions (SHAP values): of many rows, of one column."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.errors import listing
+from weald.number_text import value_text
 from weald.parameters import Whole
 from weald.plot.columns import as_numbers, column_number, column_of
 from weald.plot.style import (
+    BEHIND,
     BLUE,
+    CLASS_COLOURS,
     GREY,
     ORANGE,
     drawing,
@@ -27,6 +30,9 @@ Floats = NDArray[np.float64]
 
 # Number of points of a column in a beeswarm; more would only overlap.
 _MOST_POINTS = 2000
+
+# Points of a dependence.
+_POINT = {"s": 14, "linewidth": 0, "alpha": 0.75}
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +241,7 @@ def shap_dependence(
     """Draw the SHAP values of one column against its values.
 
     Points that do not lie on one line show interactions; `color_by` shows with which column.
+    Categories are ordered by their mean SHAP value; the twenty most frequent are drawn.
 
     Parameters
     ----------
@@ -243,7 +250,9 @@ def shap_dependence(
     feature : str or int
         Name or position of the column.
     color_by : str, int or None, default=None
-        Column that colours the points: blue is low, orange is high.
+        Column that colours the points. Numbers and dates: blue is low, orange is high. Categories:
+        one colour each for the most frequent seven, grey for the others. No effect if `feature` is
+        a column of categories.
     output : int, str or None, default=None
         Which output, by position or name, if there are several; None means the second of two.
     ax : axes or None, default=None
@@ -277,46 +286,84 @@ def shap_dependence(
     if across is None:
         raise ValueError(f"{asked_by} needs the values of the columns; data of the result is None.")
     numbers = as_numbers(across)
-    rows = np.arange(len(found.values))
-    colours = None if other is None else _ranks(found.column(other), rows)
     with drawing(ax) as axes:
         if numbers is None:
-            _by_category(axes, across.astype(str), found.values[:, column])
+            _by_category(axes, _words(across), found.values[:, column])
         else:
-            _by_number(axes, across, numbers, found.values[:, column], colours)
+            shade = None if other is None else found.column(other)
+            title = f"coloured by {label(found.names[other or 0])}"
+            _by_number(axes, across, numbers, found.values[:, column], shade, title)
         axes.axhline(0, color="#999999", linewidth=0.8, zorder=0)
         name = label(found.names[column])
         axes.set(xlabel=name, ylabel=f"SHAP value of {name}")
-        if colours is not None and numbers is not None:
-            _colour_bar(axes)
-            axes.set_title(f"coloured by {label(found.names[other or 0])}")
     return axes
 
 
+def _words(values: NDArray[Any]) -> NDArray[Any]:
+    """Categories as text."""
+    return np.array([value_text(value) for value in values.tolist()], dtype=str)
+
+
 def _by_number(
-    axes: Any, across: NDArray[Any], numbers: Floats, values: Floats, colours: Floats | None
+    axes: Any,
+    across: NDArray[Any],
+    numbers: Floats,
+    values: Floats,
+    shade: NDArray[Any] | None,
+    title: str,
 ) -> None:
+    """Points along a column of numbers or dates, coloured by another column."""
     place = across if across.dtype.kind == "M" else numbers
-    missing = ~np.isfinite(numbers)
-    shade = np.full(len(values), np.nan) if colours is None else colours
-    style = {"s": 14, "linewidth": 0, "alpha": 0.75}
-    plain_points = ~missing & ~np.isfinite(shade)
-    colour = BLUE if colours is None else GREY
-    axes.scatter(place[plain_points], values[plain_points], color=colour, **style)
-    coloured = ~missing & np.isfinite(shade)
-    if coloured.any():
-        axes.scatter(
-            place[coloured], values[coloured], c=shade[coloured], cmap=low_to_high(), vmin=0,
-            vmax=1, **style,
-        )  # fmt: skip
-    if missing.any():
-        mean = float(values[missing].mean())
-        axes.axhline(mean, color=ORANGE, linestyle="--", linewidth=1)
-        axes.annotate(
-            f"missing ({int(missing.sum())} rows)", (0.99, mean),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 3), textcoords="offset points", ha="right", fontsize=8,
-        )  # fmt: skip
+    known = np.isfinite(numbers)
+    if shade is None:
+        axes.scatter(place[known], values[known], color=BLUE, **_POINT)
+    elif as_numbers(shade) is None:
+        _draw_categories(axes, place[known], values[known], _words(shade)[known])
+    else:
+        ranks = _ranks(shade, np.arange(len(values)))
+        assert ranks is not None
+        _draw_ranked(axes, place[known], values[known], ranks[known])
+        _colour_bar(axes)
+    if shade is not None:
+        axes.set_title(title)
+    if not known.all():
+        _mark_missing(axes, values[~known])
+
+
+def _draw_ranked(axes: Any, x: NDArray[Any], y: Floats, ranks: Floats) -> None:
+    """Points coloured from low to high; grey where the rank is not known."""
+    has_rank = np.isfinite(ranks)
+    axes.scatter(x[~has_rank], y[~has_rank], color=GREY, **_POINT)
+    colours = {"cmap": low_to_high(), "vmin": 0, "vmax": 1}
+    axes.scatter(x[has_rank], y[has_rank], c=ranks[has_rank], **colours, **_POINT)
+
+
+def _draw_categories(axes: Any, x: NDArray[Any], y: Floats, words: NDArray[Any]) -> None:
+    """Points in one colour for each of the most frequent categories."""
+    levels, counts = np.unique(words, return_counts=True)
+    frequent = levels[np.argsort(-counts, kind="stable")[: len(CLASS_COLOURS) - 1]]
+    rest = ~np.isin(words, frequent)
+    for level, colour, name in zip(
+        frequent, CLASS_COLOURS, labels(list(frequent), 16), strict=False
+    ):
+        own = words == level
+        axes.scatter(x[own], y[own], color=colour, label=name, **_POINT)
+    if rest.any():
+        name = f"{len(levels) - len(frequent)} others"
+        axes.scatter(x[rest], y[rest], color=GREY, label=name, **_POINT)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _mark_missing(axes: Any, values: Floats) -> None:
+    """The mean SHAP value of rows without a value as a line."""
+    mean = float(values.mean())
+    axes.axhline(mean, color=ORANGE, linestyle="--", linewidth=1)
+    n = len(values)
+    axes.annotate(
+        f"missing ({n:,} row{'' if n == 1 else 's'})", (0.99, mean),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3), textcoords="offset points", ha="right", fontsize=8, bbox=BEHIND,
+    )  # fmt: skip
 
 
 def _by_category(axes: Any, across: NDArray[Any], values: Floats) -> None:
@@ -334,112 +381,3 @@ def _by_category(axes: Any, across: NDArray[Any], values: Floats) -> None:
     axes.set_xticks(
         range(len(kept)), shown, rotation=40 if turned else 0, ha="right" if turned else "center"
     )
-
-
-def shap_waterfall(
-    explanation: Any,
-    row: int = 0,
-    *,
-    max_num_features: int = 10,
-    output: int | str | None = None,
-    ax: Any = None,
-) -> Any:
-    """Draw how the SHAP values of one row add up to its prediction.
-
-    Parameters
-    ----------
-    explanation : result of `weald.explain.shap`
-        Or any object with `values`, `base_values`, `data` and `feature_names`.
-    row : int, default=0
-        Position of the row.
-    max_num_features : int, default=10
-        Number of columns to draw; the others are added up.
-    output : int, str or None, default=None
-        Which output, by position or name, if there are several; None means the second of two.
-    ax : axes or None, default=None
-        Axes to draw on; None makes a figure.
-
-    Returns
-    -------
-    axes
-        The axes of the picture.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import numpy as np
-    >>> import weald
-    >>> from types import SimpleNamespace
-    >>> X = np.array([[1.0, -2.0]])
-    >>> found = SimpleNamespace(
-    ...     values=X * [3.0, 1.0], base_values=10.0, data=X, feature_names=["a", "b"]
-    ... )
-    >>> ax = weald.plot.shap_waterfall(found, 0)
-    >>> [tick.get_text() for tick in ax.get_yticklabels()], ax.get_title()
-    (['a = 1', 'b = -2'], 'prediction 11 = 10 + 1')
-    >>> plt.close()
-    """
-    check("weald.plot.shap_waterfall", Whole(1), max_num_features=max_num_features)
-    found = Attributions.of(explanation, output, "weald.plot.shap_waterfall")
-    n_rows = len(found.values)
-    if not Whole(-n_rows, n_rows - 1).admits(row):
-        raise ValueError(f"There is no row {row!r}: the explanation has {n_rows} rows.")
-    row = int(row) % n_rows
-    steps = _steps(found, row, int(max_num_features))
-    base = float(found.base[row])
-    total = float(found.values[row].sum())
-    with drawing(ax, (7.0, 1.2 + 0.36 * len(steps))) as axes:
-        at = base
-        for place, (_, value) in enumerate(steps):
-            _draw_step(axes, place, at, value)
-            at += value
-        axes.axvline(base, color="#999999", linewidth=0.8, linestyle=":", zorder=0)
-        axes.axvline(at, color="#999999", linewidth=0.8, zorder=0)
-        axes.set_yticks(range(len(steps)), labels([name for name, _ in steps], 40))
-        axes.set_ylim(len(steps) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-        path = np.cumsum([base, *(value for _, value in steps)])
-        room = 0.2 * float(np.ptp(path)) or 1.0
-        axes.set_xlim(path.min() - room, path.max() + room)
-        axes.set_xlabel(plain(f"{found.what}, from the mean (dotted) to that of the row"))
-        sign = "+" if total >= 0 else "-"
-        axes.set_title(f"prediction {at:.4g} = {base:.4g} {sign} {abs(total):.4g}")
-    return axes
-
-
-def _steps(found: Attributions, row: int, most: int) -> list[tuple[str, float]]:
-    """Columns by absolute value, with the value of the row; the rest is one step."""
-    values = found.values[row]
-    order = np.argsort(-np.abs(values), kind="stable")
-    kept, rest = order[:most], order[most:]
-    if len(rest) == 1:
-        kept, rest = order, rest[:0]
-    steps = []
-    for i in kept:
-        column = found.column(int(i))
-        name = shortened(found.names[i], 22)
-        steps.append(
-            (name if column is None else f"{name} = {_value_text(column[row])}", float(values[i]))
-        )
-    if len(rest):
-        steps.append((f"{len(rest)} other columns", float(values[rest].sum())))
-    return steps
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, (float, np.floating)):
-        return "missing" if np.isnan(value) else f"{value:.4g}"
-    if isinstance(value, np.datetime64):
-        return "missing" if np.isnat(value) else str(value.astype("M8[m]")).replace("T00:00", "")
-    return "missing" if value is None else shortened(value, 16)
-
-
-def _draw_step(axes: Any, place: int, at: float, value: float) -> None:
-    colour = ORANGE if value >= 0 else BLUE
-    axes.barh(place, value, left=at, color=colour, height=0.62)
-    axes.annotate(
-        plain(f"{value:+.3g}"), (at + value, place), xytext=(4 if value >= 0 else -4, 0),
-        textcoords="offset points", va="center", ha="left" if value >= 0 else "right", fontsize=8,
-    )  # fmt: skip
-    if place:
-        axes.plot([at, at], [place - 0.69, place - 0.31], color="#999999", linewidth=0.8)

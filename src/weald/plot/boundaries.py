@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from weald.diagnostics.base_estimators import base_estimators_of
 from weald.diagnostics.subject import Subject
 from weald.diagnostics.tables import names_of_columns
+from weald.number_text import number_text
 from weald.parameters import Whole
 from weald.plot.columns import as_numbers, column_number, column_of
-from weald.plot.style import colours_of, drawing_several, label, labels
+from weald.plot.style import BEHIND, PALE, colours_of, drawing_several, label, labels, tick_text
 from weald.theory.arguments import check, table_of
 
 Floats = NDArray[np.float64]
@@ -77,6 +78,8 @@ def decision_boundary(
     check(_FUNCTION, Whole(10, 2000), grid_resolution=grid_resolution)
     subject = Subject.of(model, _FUNCTION)
     table = table_of(X)
+    if table.shape[0] == 0:
+        raise ValueError(f"{_FUNCTION} needs rows; X has none (shape={tuple(table.shape)}).")
     names = names_of_columns(model, table)
     pair = _pair(features, names)
     sizes = _sizes(n_estimators)
@@ -84,9 +87,15 @@ def decision_boundary(
     points = np.column_stack([_numbers(table, column, names) for column in pair])
     target = None if y is None else subject.target(table, y)
     with drawing_several(ax, len(parts), (4.4 * len(parts) + 0.4, 4.2)) as axes:
+        grid = _Grid.around(points, int(grid_resolution))
         for part, one in zip(parts, axes, strict=True):
-            _draw(one, part, points, target, int(grid_resolution))
+            _draw(one, part, grid)
+            if target is not None:
+                _draw_points(one, points, target, subject.classes)
             one.set(xlabel=label(names[pair[0]]), ylabel=label(names[pair[1]]), title=part.title)
+            one.set(xlim=grid.across[[0, -1]], ylim=grid.up[[0, -1]])
+        if target is not None and subject.classes is not None and len(subject.classes) <= 20:
+            axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     several = n_estimators is not None and np.ndim(n_estimators) > 0
     return np.array(axes, dtype=object) if several else axes[0]
 
@@ -213,37 +222,59 @@ class _Part:
         return f"{self.size} {what}" + ("" if self.size == 1 else "s")
 
 
-def _draw(axes: Any, part: _Part, points: Floats, target: Any, resolution: int) -> None:
-    """Predict a grid and colour it; scikit-learn's display takes models of two columns only."""
-    from matplotlib.colors import ListedColormap
+class _Grid(NamedTuple):
+    """Values along both axes whose pairs are predicted."""
 
-    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
-    margin = 0.05 * np.where(high > low, high - low, 1.0)
-    lines = [
-        np.linspace(*ends, resolution) for ends in zip(low - margin, high + margin, strict=True)
-    ]
-    across, up = np.meshgrid(*lines)
+    across: Floats
+    up: Floats
+
+    @classmethod
+    def around(cls, points: Floats, resolution: int) -> "_Grid":
+        low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+        margin = 0.05 * np.where(high > low, high - low, 1.0)
+        across, up = (
+            np.linspace(*ends, resolution) for ends in zip(low - margin, high + margin, strict=True)
+        )
+        return cls(across, up)
+
+
+def _draw(axes: Any, part: _Part, grid: _Grid) -> None:
+    """Predict a grid and colour it; scikit-learn's display takes models of two columns only."""
+    across, up = np.meshgrid(*grid)
     predicted = part.predict(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
     classes = part.subject.classes
     if classes is None:
-        surface = axes.contourf(across, up, predicted, levels=12, cmap="cividis")
-        axes.figure.colorbar(surface, ax=axes, label="prediction", shrink=0.85)
-    else:
-        axes.pcolormesh(
-            across,
-            up,
-            predicted,
-            cmap=ListedColormap(colours_of(len(classes))),
-            vmin=-0.5,
-            vmax=len(classes) - 0.5,
-            alpha=0.28,
-            shading="nearest",
-            rasterized=True,
-            linewidth=0,
-        )
-    axes.set(xlim=lines[0][[0, -1]], ylim=lines[1][[0, -1]])
-    if target is not None:
-        _draw_points(axes, points, target, classes)
+        _draw_numbers(axes, across, up, predicted)
+        return
+    axes.pcolormesh(
+        across,
+        up,
+        predicted,
+        cmap=_colour_map(len(classes)),
+        vmin=-0.5,
+        vmax=len(classes) - 0.5,
+        alpha=0.28,
+        shading="nearest",
+        rasterized=True,
+        linewidth=0,
+    )
+
+
+def _draw_numbers(axes: Any, across: Floats, up: Floats, predicted: Floats) -> None:
+    low, high = float(predicted.min()), float(predicted.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        axes.set_facecolor(PALE)
+        text = f"{number_text(low)} everywhere"
+        axes.annotate(text, (0.02, 0.98), xycoords="axes fraction", va="top", bbox=BEHIND, zorder=5)
+        return
+    surface = axes.contourf(across, up, predicted, levels=12, cmap="cividis")
+    axes.figure.colorbar(surface, ax=axes, label="prediction", shrink=0.85, format=tick_text)
+
+
+def _colour_map(n: int) -> Any:
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colours_of(n))
 
 
 def _draw_points(axes: Any, points: Floats, target: Any, classes: Any) -> None:
@@ -258,5 +289,3 @@ def _draw_points(axes: Any, points: Floats, target: Any, classes: Any) -> None:
     for k, name in enumerate(labels([str(one) for one in classes.tolist()], 16)):
         own = points[shown[target[shown] == k]]
         axes.scatter(*own.T, color=colours[k], label=name, **style)
-    if len(classes) <= 8:
-        axes.legend(loc="best", fontsize=8, frameon=True, framealpha=0.8)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from weald.diagnostics.base_estimators import BaseEstimators, base_estimators_of
 from weald.diagnostics.subject import Subject
 from weald.ensembles.out_of_bag.row_losses import names_of, row_losses
+from weald.number_text import number_text
 from weald.parameters import Jobs, NoneOr, OneOf
 from weald.plot.style import (
     AMBER,
@@ -22,6 +23,7 @@ from weald.plot.style import (
     SKY,
     drawing,
     label,
+    legend_above,
     light_grid,
     loss_text,
 )
@@ -107,33 +109,26 @@ def training_curve(
         for curve in curves:
             name = curve.name if one_loss else f"{curve.name} ({loss_text(curve.loss)})"
             colour = colours.get(curve.name) or next(others)
-            axes.plot(curve.steps, curve.values, color=colour, label=label(name, 40))
+            name = label(name, 40)
+            if curve.is_judge:
+                name = f"{name}: {_mark_least(axes, curve, colour)}"
+            axes.plot(curve.steps, curve.values, color=colour, label=name)
             if curve.band is not None:
                 axes.fill_between(curve.steps, *curve.band, color=colour, alpha=0.15, linewidth=0)
-            if curve.is_judge:
-                _mark_least(axes, curve, colour)
         is_boosted = hasattr(model, "staged_predict")
         axes.set_xlabel("boosting rounds" if is_boosted else "base estimators")
         axes.set_ylabel(loss_text(curves[0].loss) if one_loss else "loss")
         light_grid(axes)
-        axes.legend()
+        legend_above(axes)
     return axes
 
 
-def _mark_least(axes: Any, curve: _Curve, colour: str) -> None:
+def _mark_least(axes: Any, curve: _Curve, colour: str) -> str:
+    """Mark the least error, and return it in words."""
     least = int(np.nanargmin(curve.values))
-    place = (float(curve.steps[least]), float(curve.values[least]))
-    axes.plot(*place, "o", color=colour, markersize=5, label="_least")
-    axes.annotate(
-        f"{place[1]:.3g} after {place[0]:.0f}",
-        place,
-        xytext=(0, -7),
-        textcoords="offset points",
-        fontsize=8,
-        ha="center",
-        va="top",
-    )
-    axes.margins(y=0.1)
+    x, y = float(curve.steps[least]), float(curve.values[least])
+    axes.plot(x, y, "o", color=colour, markersize=5, label="_least")
+    return f"least {number_text(y, 3)} after {number_text(x)}"
 
 
 # ---- what models recorded ----
@@ -351,5 +346,5 @@ def learning_curve(
             band.set(color=colour, alpha=0.15, linewidth=0)
         axes.set(xlabel="training rows", ylabel="score" if scoring is None else str(scoring))
         light_grid(axes)
-        axes.legend()
+        legend_above(axes)
     return axes

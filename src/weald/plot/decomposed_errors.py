@@ -1,9 +1,24 @@
-"""Bias and variance as stacked bars."""
+"""Errors, and their bias and variance, as bars."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from weald.plot.style import AMBER, BLUE, GREY, INK, ORANGE, drawing, labels
+import numpy as np
+
+from weald.diagnostics.diagnosis import Diagnosis, error_name
+from weald.number_text import number_text
+from weald.plot.style import (
+    AMBER,
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    drawing,
+    labels,
+    loss_text,
+    plain,
+)
 from weald.theory.decomposed import Decomposition, ZeroOneDecomposition
 
 # Parts of the error from the bottom up: attribute, label, colour.
@@ -77,6 +92,61 @@ def bias_variance(decompositions: Any, *, ax: Any = None) -> Any:
         axes.axhline(0, color="#999999", linewidth=0.8)
         axes.tick_params(axis="x", length=0)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return axes
+
+
+def errors(diagnosis: Diagnosis, *, ax: Any = None) -> Any:
+    """Draw the errors of a diagnosis: of training rows, unseen rows and a constant prediction.
+
+    Lines are two standard errors. A training error far below the others says that the model has
+    learnt its rows by heart; errors near that of the constant say that it has learnt little.
+
+    Parameters
+    ----------
+    diagnosis : result of `weald.diagnose`
+        What to draw.
+    ax : axes or None, default=None
+        Axes to draw on; None makes a figure.
+
+    Returns
+    -------
+    axes
+        The axes of the picture.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import weald
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = weald.DecisionTreeRegressor().fit(X, y)
+    >>> ax = weald.plot.errors(weald.diagnose(tree, X, y, n_repeats=3))
+    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    ['training rows', 'cross-validation', 'constant prediction']
+    >>> plt.close()
+    """
+    if not isinstance(diagnosis, Diagnosis):
+        raise TypeError(
+            f"weald.plot.errors takes the result of weald.diagnose; got {type(diagnosis).__name__}."
+        )
+    found = diagnosis.errors
+    colours = {"training": SKY, "constant": GREY}
+    with drawing(ax, (6.4, 1.3 + 0.4 * len(found))) as axes:
+        for place, (name, one) in enumerate(found.items()):
+            half = 0.0 if np.isnan(one.standard_error) else 2 * one.standard_error
+            axes.barh(
+                place, one.value, 0.6, color=colours.get(name, BLUE), xerr=half or None, ecolor=INK
+            )
+            axes.annotate(
+                number_text(one.value, 3), (max(0.0, one.value + half), place), xytext=(4, 0),
+                textcoords="offset points", va="center", fontsize=8,
+            )  # fmt: skip
+        axes.set_yticks(range(len(found)), [error_name(name) for name in found])
+        axes.set_ylim(len(found) - 0.4, -0.6)
+        axes.set_xlabel(loss_text(diagnosis.loss))
+        axes.set_title(plain(diagnosis.model))
+        axes.margins(x=0.15)
+        axes.tick_params(axis="y", length=0)
     return axes
 
 

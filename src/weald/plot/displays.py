@@ -1,15 +1,19 @@
 """Pictures that scikit-learn's displays draw, in the style of weald."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from weald.diagnostics.subject import Subject
-from weald.diagnostics.tables import names_of_columns
 from weald.parameters import NoneOr, OneOf, Whole
-from weald.plot.columns import column_number
-from weald.plot.style import BLUE, GREY, ORANGE, drawing, drawing_several, label, labels
+from weald.plot.style import (
+    BLUE,
+    GREY,
+    drawing,
+    label,
+    labels,
+    legend_above,
+)
 from weald.theory.arguments import check
 
 
@@ -80,7 +84,7 @@ def confusion_matrix(
             ax=axes,
             cmap="Blues",
             colorbar=False,
-            values_format="d" if normalize is None else ".2f",
+            values_format=",d" if normalize is None else ".2f",
             xticks_rotation="vertical" if n > 4 and width > 3 else "horizontal",
             text_kw={"fontsize": 8},
         )
@@ -179,92 +183,9 @@ def calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None)
             xlim=(-0.02, 1.02),
             ylim=(-0.02, 1.02),
         )
-        axes.lines[0].set(color=GREY, linewidth=1)
-        axes.legend(loc="best")
+        axes.lines[0].set(color=GREY, linewidth=1, label="calibrated")
+        legend_above(axes)
     return axes
-
-
-def partial_dependence(
-    model: Any,
-    X: Any,
-    features: Sequence[Any],
-    *,
-    kind: str = "average",
-    ax: Any = None,
-    **kwargs: Any,
-) -> Any:
-    """Draw the mean prediction as a function of one column or of two.
-
-    Drawn by scikit-learn's `PartialDependenceDisplay.from_estimator`, one picture per entry of
-    `features`. Columns that are text or categories are drawn as such.
-
-    Parameters
-    ----------
-    model : fitted model
-        Any estimator of scikit-learn's kind.
-    X : table
-        Rows to average over.
-    features : list of column names or positions, or of pairs of them
-        What to draw.
-    kind : {"average", "individual", "both"}, default="average"
-        The mean, one line for each row, or both.
-    ax : axes, list of axes or None, default=None
-        Axes to draw on, one for each entry of `features`; None makes a figure.
-    **kwargs
-        Further parameters of `PartialDependenceDisplay.from_estimator`, such as `target` for a
-        classifier of more than two classes.
-
-    Returns
-    -------
-    array of axes
-        One for each entry of `features`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import weald
-    >>> from sklearn.datasets import load_diabetes
-    >>> diabetes = load_diabetes(as_frame=True)
-    >>> model = weald.RandomForestRegressor(20, random_state=0)
-    >>> model = model.fit(diabetes.data, diabetes.target)
-    >>> axes = weald.plot.partial_dependence(model, diabetes.data, ["bmi", "s5"])
-    >>> [ax.get_xlabel() for ax in axes]
-    ['bmi', 's5']
-    >>> plt.close()
-    """
-    check("weald.plot.partial_dependence", OneOf(("average", "individual", "both")), kind=kind)
-    from sklearn.inspection import PartialDependenceDisplay
-
-    Subject.of(model, "weald.plot.partial_dependence")
-    names = names_of_columns(model, X)
-    chosen = [_columns(entry, names) for entry in _listed(features)]
-    if "categorical_features" not in kwargs:
-        kwargs["categorical_features"] = _categories_of(model, X)
-    size = (3.4 * len(chosen) + 0.4, 3.2)
-    with drawing_several(ax, len(chosen), size) as axes:
-        PartialDependenceDisplay.from_estimator(
-            model,
-            _with_floats(X),
-            chosen,
-            feature_names=labels(names),
-            kind=kind,
-            ax=axes,
-            line_kw={"color": BLUE} if kind == "average" else None,
-            ice_lines_kw=None if kind == "average" else {"color": GREY, "linewidth": 0.4},
-            pd_line_kw=None if kind == "average" else {"color": ORANGE, "linewidth": 2},
-            contour_kw={"cmap": "cividis"},
-            **kwargs,
-        )
-        for one in axes:
-            _shorten_ticks(one)
-    return np.array(axes, dtype=object)
-
-
-def _shorten_ticks(axes: Any) -> None:
-    """Shorten the names of categories, which scikit-learn writes out below the bars."""
-    texts = [text.get_text() for text in axes.get_xticklabels()]
-    if axes.patches and texts:
-        axes.set_xticks(axes.get_xticks(), labels(texts, 16), rotation=40, ha="right")
 
 
 def _classifier(model: Any, asked_by: str) -> Subject:
@@ -272,33 +193,3 @@ def _classifier(model: Any, asked_by: str) -> Subject:
     if subject.classes is None:
         raise TypeError(f"{asked_by} takes a classifier; {subject.name} predicts numbers.")
     return subject
-
-
-def _listed(features: Any) -> list[Any]:
-    if isinstance(features, (str, int, np.integer)):
-        return [features]
-    return list(features)
-
-
-def _columns(entry: Any, names: list[str]) -> Any:
-    if isinstance(entry, (tuple, list)):
-        return tuple(column_number(one, names, "features") for one in entry)
-    return column_number(entry, names, "features")
-
-
-def _with_floats(X: Any) -> Any:
-    """The same table with whole numbers as floats: scikit-learn refuses to make grids of them."""
-    if isinstance(X, np.ndarray):
-        return X.astype(np.float64) if X.dtype.kind in "iu" else X
-    if not hasattr(X, "iloc"):
-        return X
-    is_whole = [getattr(kind, "kind", "O") in "iu" for kind in X.dtypes]
-    return X.astype({name: "float64" for name, whole in zip(X, is_whole, strict=True) if whole})
-
-
-def _categories_of(model: Any, X: Any) -> list[int] | None:
-    from weald.data import Kind, read_columns
-
-    kinds = [values.kind for values in read_columns(X)]
-    found = [i for i, kind in enumerate(kinds) if kind in (Kind.TEXT, Kind.CATEGORY, Kind.ORDERED)]
-    return found or None

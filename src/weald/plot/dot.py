@@ -14,6 +14,7 @@ def graphviz(
     tree: int = 0,
     *,
     max_depth: int | None = None,
+    max_categories: int | None = 5,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
 ) -> str:
@@ -30,6 +31,8 @@ def graphviz(
         Index of the tree in an ensemble.
     max_depth : int or None, default=None
         Depth to write; None means all of it.
+    max_categories : int or None, default=5
+        Number of categories of a split to list; the others are counted. None lists all.
     feature_names, class_names : list of str or None, default=None
         Names to show instead of those of the fit.
 
@@ -56,7 +59,9 @@ def graphviz(
     """
     check("weald.plot.graphviz", NoneOr(Whole(0)), max_depth=max_depth)
     depth = 300 if max_depth is None else min(int(max_depth), 300)
-    found = nodes_of(model, tree, depth, feature_names, class_names, "weald.plot.graphviz")
+    check("weald.plot.graphviz", NoneOr(Whole(1)), max_categories=max_categories)
+    asked_by = "weald.plot.graphviz"
+    found = nodes_of(model, tree, depth, feature_names, class_names, asked_by, max_categories)
     lines = [
         "digraph tree {",
         "rankdir=LR",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from weald.number_text import number_text
 from weald.parameters import NoneOr, OneOf, Whole
 from weald.plot.columns import column_names
 from weald.plot.style import BLUE, GREY, drawing, labels, loss_text
@@ -79,14 +80,14 @@ def importance(
         for i, value in zip(place, values, strict=True):
             reach = value + (0.0 if errors is None else float(errors[i]))
             axes.annotate(
-                f"{value:.3g}",
+                number_text(value, 3),
                 (max(reach, 0.0), i),
                 xytext=(4, 0),
                 textcoords="offset points",
                 va="center",
                 fontsize=8,
             )
-        axes.margins(x=0.12)
+        axes.margins(x=0.18)
         axes.tick_params(axis="y", length=0)
         if len(order) < len(bars.values):
             axes.set_title(f"The {len(order)} most important of {len(bars.values)} columns")

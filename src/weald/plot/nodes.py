@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.ensembles.base import TreeModel
 from weald.errors import listing
+from weald.number_text import number_text, signed_text
 from weald.plot.thresholds import threshold_text
 from weald.trees import Forest
 from weald.trees.option_forest import OptionForest, options_at
@@ -94,12 +95,13 @@ def nodes_of(
     feature_names: Sequence[str] | None,
     class_names: Sequence[str] | None,
     asked_by: str,
+    max_categories: int | None = 5,
 ) -> TreeNodes:
     """Find the tree of a model and make its nodes down to a depth."""
     owner, number = _tree_of(model, tree, asked_by)
     names = _names(owner, feature_names)
     classes = _classes(owner, class_names)
-    arrays = _of_weald(owner, number, names, classes)
+    arrays = _of_weald(owner, number, names, classes, max_categories)
     if arrays is None:
         arrays = _of_sklearn(owner, names, classes)
     root = _Drawn(arrays, max_depth, asked_by).at(0, 0)
@@ -173,7 +175,11 @@ def _classes(model: Any, given: Sequence[str] | None) -> list[str] | None:
 
 
 def _of_weald(
-    model: Any, number: int, names: list[str] | None, classes: list[str] | None
+    model: Any,
+    number: int,
+    names: list[str] | None,
+    classes: list[str] | None,
+    max_categories: int | None,
 ) -> TreeArrays | None:
     forest = getattr(model, "forest_", None)
     if not isinstance(forest, Forest) or not isinstance(model, TreeModel):
@@ -187,6 +193,7 @@ def _of_weald(
     columns = model._names_of_tree(number)
     if names is not None and columns == model._plan.names(model._column_names()):
         columns = model._plan.names(names)
+    columns = [one.removesuffix(" (seconds)") for one in columns]  # a date is its moment
     levels = model._levels_of_trees()
     say = partial(threshold_text, model._plan)
     is_shares = classes is not None and tree.value.shape[1] == len(classes)
@@ -195,7 +202,9 @@ def _of_weald(
         left=left,
         right=right,
         options=options,
-        split=lambda at: split_text(tree, at, columns, levels, say).replace(" <= ", " ≤ ", 1),
+        split=lambda at: split_text(tree, at, columns, levels, say, max_categories).replace(
+            " <= ", " ≤ ", 1
+        ),
         answer=partial(_class_text, classes or []) if is_shares else _answer(model),
         size=partial(_size_text, tree.weight, model._weight_name),
         weight=tree.weight,
@@ -216,10 +225,10 @@ def _no_options(node: int) -> list[int]:
 
 
 def _answer(model: Any) -> Callable[[Floats], str]:
-    if hasattr(model, "classes_"):
+    if hasattr(model, "classes_") and model._weight_name != "hessian":
         return lambda value: str(model._leaf_text(value))
-    sign = "+" if model._weight_name == "hessian" else ""
-    return lambda value: ", ".join(f"{one:{sign}.4g}" for one in value.tolist())
+    say = signed_text if model._weight_name == "hessian" else number_text
+    return lambda value: ", ".join(say(one) for one in value.tolist())
 
 
 def _class_text(classes: list[str], shares: Floats) -> str:
@@ -242,7 +251,7 @@ def _size_text(weight: Floats, name: str, node: int) -> str:
     own = float(weight[node])
     if name == "weight" and bool((weight == np.rint(weight)).all()):
         return f"{own:,.0f} {'row' if own == 1 else 'rows'}"
-    return f"{name} {own:.4g}"
+    return f"{name} {number_text(own)}"
 
 
 def _inner_values(
@@ -290,7 +299,7 @@ def _of_sklearn(model: Any, names: list[str] | None, classes: list[str] | None) 
         left=left,
         right=right,
         options=_no_options,
-        split=lambda at: f"{names[tree.feature[at]]} ≤ {tree.threshold[at]:.5g}?",
+        split=lambda at: f"{names[tree.feature[at]]} ≤ {number_text(tree.threshold[at], 5)}?",
         answer=partial(_class_text, classes or []) if is_shares else _numbers_text,
         size=partial(_size_text, counts, "weight"),
         weight=counts,
@@ -302,7 +311,7 @@ def _of_sklearn(model: Any, names: list[str] | None, classes: list[str] | None) 
 
 
 def _numbers_text(value: Floats) -> str:
-    return ", ".join(f"{one:.4g}" for one in value.tolist())
+    return ", ".join(number_text(one) for one in value.tolist())
 
 
 # ---- nodes ----

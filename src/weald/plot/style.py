@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from weald.number_text import number_text
+
 # Okabe and Ito's colours, which are told apart with any colour vision.
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, AMBER, YELLOW, GREY = "#56B4E9", "#E69F00", "#F0E442", "#767676"
 CLASS_COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER, YELLOW, GREY)
 INK, PALE, FAINT = "#222222", "#D9D9D9", "#F4F4F4"
+
+# Box of text that crosses lines.
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
 
 # Settings of figures made here. They hold while a picture is drawn and change nothing afterwards.
 _LIGHT = {
@@ -86,9 +91,12 @@ def drawing(ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> Iterator[Any]:
 
     if ax is not None:
         yield checked_axes(ax)
+        _write_out_numbers(ax)
         return
     with matplotlib.rc_context(_LIGHT):
-        yield plt.subplots(figsize=size, layout="constrained")[1]
+        axes = plt.subplots(figsize=size, layout="constrained")[1]
+        yield axes
+        _write_out_numbers(axes)
 
 
 @contextmanager
@@ -103,11 +111,30 @@ def drawing_several(
         given = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(given) != n:
             raise ValueError(f"ax must hold {n} axes, one for each picture; got {len(given)}.")
-        yield [checked_axes(one) for one in given]
-        return
-    with matplotlib.rc_context(_LIGHT):
-        made = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False, **shared)[1]
-        yield list(made[0])
+        made = [checked_axes(one) for one in given]
+        yield made
+    else:
+        with matplotlib.rc_context(_LIGHT):
+            figure = plt.figure(figsize=size, layout="constrained")
+            made = list(figure.subplots(1, n, squeeze=False, **shared)[0])
+            yield made
+    for one in made:
+        _write_out_numbers(one)
+
+
+def _write_out_numbers(axes: Any) -> None:
+    """Write large numbers beside the axes in full, instead of a factor such as 1e6."""
+    from matplotlib.ticker import ScalarFormatter
+
+    for axis in (axes.xaxis, axes.yaxis):
+        is_plain = type(axis.get_major_formatter()) is ScalarFormatter
+        if is_plain and np.abs(axis.get_view_interval()).max() >= 10_000:
+            axis.set_major_formatter(tick_text)
+
+
+def tick_text(value: float, place: int | None = None) -> str:
+    """Number beside an axis, for matplotlib's formatters."""
+    return number_text(value, 6)
 
 
 def checked_axes(ax: Any) -> Any:
@@ -124,6 +151,15 @@ def light_grid(axes: Any) -> None:
     """Draw faint horizontal lines behind everything else."""
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def legend_above(axes: Any) -> None:
+    """Put the legend above the axes, where it hides nothing: two entries a line if they fit."""
+    texts = axes.get_legend_handles_labels()[1]
+    inches = axes.get_position().width * axes.figure.get_size_inches()[0]
+    fits = len(texts) > 1 and 2 * (0.5 + 0.075 * max(map(len, texts))) <= inches
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    axes.legend(ncols=2 if fits else 1, frameon=False, **place)
 
 
 def colours_of(n: int) -> list[Any]:

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from weald.data import ColumnPlan
 from weald.data.columns import Moment, Ordered, Span
+from weald.number_text import number_text, span_text
 
 # Dates that Python's calendar covers, in seconds since 1970.
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
@@ -37,7 +38,7 @@ def threshold_text(plan: ColumnPlan, column: int, threshold: float) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.5g}"
+    return number_text(value, 5)
 
 
 def _part_of_date(kind: Moment, part: str, value: float) -> str:
@@ -62,12 +63,4 @@ def _moment(seconds: float, zone: str | None) -> str:
 
 
 def _duration(seconds: float) -> str:
-    if abs(seconds) > _LAST:
-        return f"{_number(seconds)} seconds"
-    sign = "-" if seconds < 0 else ""
-    days, rest = divmod(abs(round(seconds)), 86_400)
-    clock = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
-    if not days:
-        return f"{sign}{clock}"
-    unit = "day" if days == 1 else "days"
-    return f"{sign}{days} {unit}" + ("" if rest == 0 else f" {clock}")
+    return span_text(seconds) if abs(seconds) <= _LAST else f"{_number(seconds)} seconds"

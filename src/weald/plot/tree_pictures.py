@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from weald.parameters import Whole
+from weald.parameters import NoneOr, Whole
 from weald.plot.nodes import Node, TreeNodes, nodes_of
 from weald.plot.style import (
     BLUE,
+    CLASS_COLOURS,
     FAINT,
     GREY,
     INK,
@@ -34,6 +35,7 @@ def tree(
     tree: int = 0,
     *,
     max_depth: int = 5,
+    max_categories: int | None = 5,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     ax: Any = None,
@@ -41,8 +43,9 @@ def tree(
     """Draw one tree of a model: splits in words, class shares, numbers of rows.
 
     The root is on the left; the upper branch of a split is "yes". Thin bars show the shares of the
-    classes, or where a number lies between the least and the largest prediction of the tree; lines
-    are thicker where more rows pass. Options of an option tree start at one box.
+    classes (of more than eight, that of the most frequent), or where a number lies between the
+    least and the largest prediction of the tree; lines are thicker where more rows pass. Options of
+    an option tree start at one box.
 
     Parameters
     ----------
@@ -53,6 +56,8 @@ def tree(
         Index of the tree in an ensemble.
     max_depth : int, default=5
         Depth to draw; what is below is drawn as one box.
+    max_categories : int or None, default=5
+        Number of categories of a split to list; the others are counted. None lists all.
     feature_names, class_names : list of str or None, default=None
         Names to show instead of those of the fit.
     ax : axes or None, default=None
@@ -80,11 +85,15 @@ def tree(
     ['setosa: 33 %, 150 rows', 'setosa: 100 %, 50 rows', 'setosa']
     >>> plt.close()
     """
-    check("weald.plot.tree", Whole(0, 100), max_depth=max_depth)
-    found = nodes_of(model, tree, max_depth, feature_names, class_names, "weald.plot.tree")
+    asked_by = "weald.plot.tree"
+    check(asked_by, Whole(0, 100), max_depth=max_depth)
+    check(asked_by, NoneOr(Whole(1)), max_categories=max_categories)
+    found = nodes_of(model, tree, max_depth, feature_names, class_names, asked_by, max_categories)
     if ax is not None:
         checked_axes(ax)
-    picture = _Picture(found)
+    # A list that was asked for is written out; else a split has three lines.
+    is_long = max_categories is None or max_categories > 5
+    picture = _Picture(found, None if is_long else 3)
     with drawing(ax, picture.size) as axes:
         if ax is None:
             # The picture is laid out in inches, so the axes must fill the figure.
@@ -118,19 +127,20 @@ class _Box:
             yield from child.all()
 
 
-def _boxes(node: Node, depth: int = 0) -> _Box:
-    children = [(edge, _boxes(child, depth + 1)) for edge, child in node.children]
-    return _Box(node, _lines(node), depth, children)
+def _boxes(node: Node, most_lines: int | None, depth: int = 0) -> _Box:
+    children = [(edge, _boxes(child, most_lines, depth + 1)) for edge, child in node.children]
+    return _Box(node, _lines(node, most_lines), depth, children)
 
 
-def _lines(node: Node) -> list[str]:
+def _lines(node: Node, most: int | None) -> list[str]:
     facts = f"{shortened(node.answer, 24)}, {node.size}"
     if node.kind == "cut":
         return [facts, f"… {node.n_leaves} leaves below"]
     if node.kind == "leaf":
         return [facts]
-    split = textwrap.wrap(_short_split(node.split), _TEXT_WIDTH, break_long_words=True)
-    return [*(split or [node.split])[:3], facts]
+    written = node.split if most is None else _short_split(node.split)
+    split = textwrap.wrap(written, _TEXT_WIDTH, break_long_words=True)
+    return [*(split or [node.split])[:most], facts]
 
 
 def _short_split(split: str) -> str:
@@ -146,8 +156,8 @@ def _short_split(split: str) -> str:
 class _Picture:
     """Boxes placed in inches, and how to draw them."""
 
-    def __init__(self, nodes: TreeNodes) -> None:
-        self._root = _boxes(nodes.root)
+    def __init__(self, nodes: TreeNodes, most_lines: int | None) -> None:
+        self._root = _boxes(nodes.root, most_lines)
         self._boxes = list(self._root.all())
         self._classes, self._title = nodes.classes, nodes.title
         self._colours = colours_of(len(nodes.classes)) if nodes.classes is not None else []
@@ -247,7 +257,7 @@ class _Picture:
     def _edge_colour(self, node: Node) -> Any:
         if node.kind == "options":
             return ORANGE
-        if node.shares is not None and not node.children:
+        if node.shares is not None and not node.children and len(node.shares) <= len(CLASS_COLOURS):
             return self._colours[int(node.shares.argmax())]
         return GREY if node.children else BLUE
 
@@ -263,7 +273,10 @@ class _Picture:
                 Rectangle(place, length * width, 0.035, facecolor=colour, linewidth=0, zorder=4)
             )
 
-        if box.node.shares is not None:
+        if box.node.shares is not None and len(box.node.shares) > len(CLASS_COLOURS):
+            bar(0.0, 1.0, PALE)
+            bar(0.0, float(box.node.shares.max()), BLUE)
+        elif box.node.shares is not None:
             begin = 0.0
             for share, colour in zip(box.node.shares.tolist(), self._colours, strict=True):
                 bar(begin, share, colour)

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.diagnostics.base_estimators import base_estimators_of
 from weald.diagnostics.subject import Subject
 from weald.diagnostics.tables import names_of_columns
 from weald.parameters import OneOf, Real, Whole
 from weald.plot.columns import as_numbers, column_number, column_of
-from weald.plot.style import BLUE, GREY, ORANGE, SKY, drawing, label, light_grid
+from weald.plot.style import BLUE, GREY, ORANGE, SKY, drawing, label, legend_above, light_grid
 from weald.theory.arguments import check, table_of, take
 
 Floats = NDArray[np.float64]
@@ -37,7 +38,9 @@ def uncertainty(
     """Draw predictions with prediction intervals, or with the spread of the base estimators.
 
     Rows are ordered by their prediction, or along a column. Classifiers are drawn by the
-    probability of the predicted class and its standard deviation.
+    probability of the predicted class, with the standard error of this mean of the base estimators:
+    how far it would move if others were drawn. (Their standard deviation covers everything from 0
+    to 1 where single trees are sure of a class and disagree.)
 
     Parameters
     ----------
@@ -49,9 +52,10 @@ def uncertainty(
         Their targets: points outside the interval are marked; labels that were not predicted.
     feature : str, int or None, default=None
         Column of the horizontal axis; None orders rows by their prediction.
-    kind : {"auto", "interval", "std"}, default="auto"
-        Prediction intervals, or the prediction plus and minus two standard deviations of the base
-        estimators. "auto" draws intervals if the model has them.
+    kind : {"auto", "interval", "std", "error"}, default="auto"
+        Prediction intervals ("interval"), or the prediction plus and minus two standard deviations
+        of the base estimators ("std") or two standard errors of their mean ("error"). "auto" draws
+        intervals if the model has them; of other regressors "std", of classifiers "error".
     coverage : float, default=0.9
         Share of targets that the intervals should contain.
     max_rows : int, default=300
@@ -76,7 +80,7 @@ def uncertainty(
     'rows by prediction'
     >>> plt.close()
     """
-    check(_FUNCTION, OneOf(("auto", "interval", "std")), kind=kind)
+    check(_FUNCTION, OneOf(("auto", "interval", "std", "error")), kind=kind)
     check(_FUNCTION, Real(0.0, 1.0, open_below=True, open_above=True), coverage=coverage)
     check(_FUNCTION, Whole(1), max_rows=max_rows)
     subject = Subject.of(model, _FUNCTION)
@@ -100,7 +104,7 @@ def uncertainty(
         is_class = subject.classes is not None
         axes.set_ylabel("probability of the predicted class" if is_class else "target")
         light_grid(axes)
-        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
+        legend_above(axes)
     return axes
 
 
@@ -110,13 +114,13 @@ def _band(subject: Subject, table: Any, kind: str, coverage: float) -> tuple[_Ba
         if kind == "interval":
             raise ValueError(
                 f"kind='interval' needs a regressor; {subject.name} predicts classes. "
-                "Use kind='std', or its method predict_set."
+                "Use kind='error' or kind='std', or its method predict_set."
             )
         shares, std = _with_std(subject, "predict_proba", table)
         best = shares.argmax(axis=1)
         rows = np.arange(len(best))
-        centre, half = shares[rows, best], 2 * std[rows, best]
-        name = "± 2 standard deviations"
+        factor, name = _width(subject, "error" if kind == "auto" else kind)
+        centre, half = shares[rows, best], factor * std[rows, best]
         return _Band(centre, np.maximum(centre - half, 0), np.minimum(centre + half, 1), name), best
     wants = kind == "interval" or (kind == "auto" and _has_intervals(model))
     if wants:
@@ -129,7 +133,21 @@ def _band(subject: Subject, table: Any, kind: str, coverage: float) -> tuple[_Ba
         centre = subject.predict(table)[:, 0]
         return _Band(centre, lower, upper, f"{100 * coverage:g} % interval"), centre
     centre, std = _with_std(subject, "predict", table)
-    return _Band(centre, centre - 2 * std, centre + 2 * std, "± 2 standard deviations"), centre
+    factor, name = _width(subject, "std" if kind == "auto" else kind)
+    return _Band(centre, centre - factor * std, centre + factor * std, name), centre
+
+
+def _width(subject: Subject, kind: str) -> tuple[float, str]:
+    """Factor of the standard deviation of the base estimators, and what the band is."""
+    if kind == "std":
+        return 2.0, "± 2 standard deviations"
+    found = base_estimators_of(subject)
+    if found is None:
+        raise ValueError(
+            f"kind='error' needs the number of base estimators that predict the target; "
+            f"{subject.name} has none. Use kind='std'."
+        )
+    return 2.0 / float(np.sqrt(found.n)), f"± 2 standard errors of the mean of {found.n}"
 
 
 def _has_intervals(model: Any) -> bool:

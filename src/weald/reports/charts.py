@@ -5,25 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.number_text import number_text, signed_text
+from weald.plot.style import shortened
 from weald.reports.markup import Html, html_of, joined, tag
 
 Floats = NDArray[np.float64]
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 560, 260, 64, 40, 12
-
-
-def number(value: float) -> str:
-    """Format a number with four significant digits.
-
-    >>> number(1234567.0), number(0.00012345), number(float("nan")), number(-0.0)
-    ('1,234,567', '0.0001234', 'missing', '0')
-    """
-    value = float(value) + 0.0
-    if np.isnan(value):
-        return "missing"
-    if abs(value) >= 10_000 and value == round(value) and abs(value) < 1e15:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+# Sizes in units of the drawing; a letter as on narrow screens, where text is larger.
+_WIDTH, _HEIGHT, _BOTTOM, _TOP, _LETTER = 560, 260, 44, 12, 9.5
 
 
 def bars(caption: str, values: Sequence[tuple[str, float]], unit: str = "") -> Html:
@@ -49,7 +38,7 @@ def bars(caption: str, values: Sequence[tuple[str, float]], unit: str = "") -> H
                 "tr",
                 tag("th", name, scope="row"),
                 tag("td", tag("span", *sides, class_="bars"), aria_hidden="true", class_="drawn"),
-                tag("td", f"{value:+.4g}" if signed else number(value), class_="number"),
+                tag("td", signed_text(value) if signed else number_text(value), class_="number"),
             )
         )
     head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in ("column", "", unit))))
@@ -106,11 +95,13 @@ class _Frame:
 
     def __init__(self, x: Floats, y: Floats, dates: bool = False) -> None:
         self.x, self.y = _range(x), _range(y)
-        self._across_text = _date if dates else number
+        self._across_text = _date if dates else number_text
+        longest = max(len(number_text(value)) for value in _ticks(*self.y))
+        self.left = 32 + _LETTER * longest
 
     def across(self, x: Floats) -> Floats:
         low, high = self.x
-        return np.asarray(_LEFT + (x - low) / (high - low) * (_WIDTH - _LEFT - 12))
+        return np.asarray(self.left + (x - low) / (high - low) * (_WIDTH - self.left - 12))
 
     def up(self, y: Floats) -> Floats:
         low, high = self.y
@@ -127,15 +118,16 @@ class _Frame:
     def ticks(self) -> list[Html]:
         """Numbers beside the axes, with faint lines."""
         drawn = []
-        for value in _ticks(*self.x)[:: 2 if self._across_text is _date else 1]:
+        across = [(value, self._across_text(value)) for value in _ticks(*self.x)]
+        length = _LETTER * sum(len(text) + 2 for _, text in across)
+        for value, text in across[:: int(np.ceil(length / (_WIDTH - self.left)))]:
             a = float(self.across(np.array([value]))[0])
-            drawn.append(_text(a, _HEIGHT - _BOTTOM + 16, self._across_text(value), "middle"))
+            drawn.append(_text(a, _HEIGHT - _BOTTOM + 16, text, "middle"))
         for value in _ticks(*self.y):
             b = float(self.up(np.array([value]))[0])
-            drawn.append(
-                tag("line", x1=_LEFT, x2=_WIDTH - 12, y1=f"{b:.1f}", y2=f"{b:.1f}", class_="grid")
-            )
-            drawn.append(_text(_LEFT - 6, b + 4, number(value), "end"))
+            ends = {"x1": self.left, "x2": _WIDTH - 12, "y1": f"{b:.1f}", "y2": f"{b:.1f}"}
+            drawn.append(tag("line", **ends, class_="grid"))
+            drawn.append(_text(self.left - 6, b + 4, number_text(value), "end"))
         return drawn
 
 
@@ -173,12 +165,14 @@ def _text(x: float, y: float, text: str, anchor: str) -> Html:
 
 def _picture(title: str, frame: _Frame, across: str, up: str, drawn: Sequence[Html]) -> Html:
     middle = (_HEIGHT - _BOTTOM + _TOP) / 2
+    across = shortened(across, int((_WIDTH - frame.left) / _LETTER))
     names = [
-        _text((_WIDTH + _LEFT) / 2, _HEIGHT - 6, across, "middle"),
+        _text((_WIDTH + frame.left) / 2, _HEIGHT - 6, across, "middle"),
         tag(
             "text", up, x=14, y=f"{middle:.0f}", text_anchor="middle",
             transform=f"rotate(-90 14 {middle:.0f})",
         ),
     ]  # fmt: skip
     content = joined(Html(f"<title>{html_of(title)}</title>"), *frame.ticks(), *drawn, *names)
-    return tag("svg", content, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", class_="picture")
+    drawing = tag("svg", content, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", class_="picture")
+    return tag("figure", tag("figcaption", title, aria_hidden="true"), drawing)

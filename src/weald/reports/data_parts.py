@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.number_text import number_text, value_text
 from weald.plot.columns import as_numbers, column_of
-from weald.reports.charts import number
 from weald.reports.markup import Html, facts, joined, paragraph, section, table
 from weald.reports.model_parts import findings_list
-from weald.reports.subject_facts import Facts, cell_text
+from weald.reports.subject_facts import Facts
 
 _DATA_COLUMNS = 100
 
@@ -57,7 +57,7 @@ def data(facts_: Facts) -> Html:
 def _target_text(facts_: Facts) -> str:
     if facts_.classes is None:
         low, middle, high = np.quantile(facts_.target, (0, 0.5, 1)).tolist()
-        return f"{number(low)} to {number(high)}, median {number(middle)}"
+        return f"{number_text(low)} to {number_text(high)}, median {number_text(middle)}"
     counts = np.bincount(facts_.target, minlength=len(facts_.classes))
     order = np.argsort(-counts, kind="stable")[:10]
     shown = ", ".join(f"{facts_.label(k)}: {counts[k]:,}" for k in order)
@@ -82,7 +82,9 @@ def _values_text(values: NDArray[Any]) -> tuple[str, int, int]:
     """Range of numbers and dates, or the most frequent values; number missing, and distinct."""
     if values.dtype.kind in "mM":
         known = values[~np.isnat(values)]
-        text = f"{cell_text(known.min())} to {cell_text(known.max())}" if known.size else "no value"
+        text = (
+            f"{value_text(known.min())} to {value_text(known.max())}" if known.size else "no value"
+        )
         return text, len(values) - len(known), len(np.unique(known))
     numbers = as_numbers(values)
     if numbers is not None:
@@ -90,9 +92,9 @@ def _values_text(values: NDArray[Any]) -> tuple[str, int, int]:
         text = "no number"
         if known.size:
             low, middle, high = np.quantile(known, (0, 0.5, 1)).tolist()
-            text = f"{number(low)} to {number(high)}, median {number(middle)}"
+            text = f"{number_text(low)} to {number_text(high)}, median {number_text(middle)}"
         return text, len(values) - len(known), len(np.unique(known))
-    words = np.array([cell_text(value) for value in values.tolist()], dtype=object)
+    words = np.array([value_text(value) for value in values.tolist()], dtype=object)
     is_missing = words == "missing"
     levels, counts = np.unique(words[~is_missing].astype(str), return_counts=True)
     top = np.argsort(-counts, kind="stable")[:3]

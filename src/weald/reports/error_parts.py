@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.number_text import number_text
 from weald.persist.not_saved import has_record
 from weald.plot.displays import most_confused
-from weald.reports.charts import lines, number, points
-from weald.reports.markup import Html, joined, paragraph, section, table, tag
+from weald.reports.charts import lines, points
+from weald.reports.markup import Html, joined, paragraph, scrolled, section, table, tag
 from weald.reports.subject_facts import Facts
 
 Floats = NDArray[np.float64]
@@ -58,9 +59,9 @@ def _matrix(facts_: Facts) -> Html:
         ]
         rows.append(tag("tr", tag("th", name, scope="row"), *cells))
     head = tag("tr", tag("th", "true \\ predicted"), *(tag("th", n, scope="col") for n in names))
-    caption = tag("caption", "Confusion of unseen rows: rows are true, columns are predicted")
-    whole = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="matrix")
-    return tag("div", whole, class_="wide")
+    title = "Confusion of unseen rows: rows are true, columns are predicted"
+    whole = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix")
+    return joined(tag("h3", title), scrolled(whole, title))
 
 
 def _residuals(facts_: Facts) -> Html:
@@ -113,7 +114,9 @@ def _intervals(facts_: Facts) -> Html:
     _, target, predictions = facts_.unseen
     away = np.abs(target - predictions[:, 0])
     levels = (0.5, 0.8, 0.9, 0.95)
-    rows = [(f"{100 * level:g} %", number(float(np.quantile(away, level)))) for level in levels]
+    rows = [
+        (f"{100 * level:g} %", number_text(float(np.quantile(away, level)))) for level in levels
+    ]
     found = [table("Errors of unseen rows", ("share of the rows", "error at most"), rows, (1,))]
     model, test = facts_.subject.model, facts_.test
     if test is not None and has_record(model):
@@ -122,7 +125,11 @@ def _intervals(facts_: Facts) -> Html:
             lower, upper = np.asarray(model.predict_interval(test[0], level)).T
             held = float(((lower <= test[1]) & (test[1] <= upper)).mean())
             covered.append(
-                (f"{100 * level:g} %", f"{100 * held:.1f} %", number(float((upper - lower).mean())))
+                (
+                    f"{100 * level:g} %",
+                    f"{100 * held:.1f} %",
+                    number_text(float((upper - lower).mean())),
+                )
             )
         head = ("wanted", "test rows within", "mean width")
         found.append(table("Prediction intervals of the model", head, covered, (1, 2)))

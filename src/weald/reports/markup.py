@@ -43,23 +43,38 @@ def joined(*parts: Cell) -> Html:
 def table(
     caption: str, head: Sequence[Cell], rows: Sequence[Sequence[Cell]], numbers: Sequence[int] = ()
 ) -> Html:
-    """Write a table; the first column names the rows, `numbers` are the columns of numbers."""
+    """Write a table; the first column names the rows, `numbers` are the columns of numbers.
+
+    On narrow screens each row becomes a block with the names of the columns beside its values.
+    Browsers forget that such blocks are a table, so the roles are written out.
+    """
 
     def cells(row: Sequence[Cell]) -> Html:
-        first = tag("th", row[0], scope="row")
+        first = tag("th", row[0], scope="row", role="rowheader")
         rest = [
-            tag("td", value, class_="number" if i in numbers else None)
-            for i, value in enumerate(row[1:], start=1)
+            tag(
+                "td",
+                tag("span", value),
+                class_="number" if i in numbers else None,
+                data_head=name,
+                role="cell",
+            )
+            for i, (name, value) in enumerate(zip(head[1:], row[1:], strict=True), start=1)
         ]
-        return tag("tr", first, *rest)
+        return tag("tr", first, *rest, role="row")
 
     heads = [
-        tag("th", name, scope="col", class_="number" if i in numbers else None)
+        tag("th", name, scope="col", role="columnheader", class_="number" if i in numbers else None)
         for i, name in enumerate(head)
     ]
-    body = tag("tbody", *map(cells, rows))
-    whole = tag("table", tag("caption", caption), tag("thead", tag("tr", *heads)), body)
-    return tag("div", whole, class_="wide")
+    top = tag("thead", tag("tr", *heads, role="row"), role="rowgroup")
+    body = tag("tbody", *map(cells, rows), role="rowgroup")
+    return tag("table", tag("caption", caption), top, body, class_="stack", role="table")
+
+
+def scrolled(content: Html, label: str) -> Html:
+    """A part that may be wider than the screen; the keyboard can scroll it, too."""
+    return tag("div", content, class_="wide", role="region", aria_label=label, tabindex=0)
 
 
 def facts(caption: str, rows: Sequence[tuple[str, Cell]]) -> Html:
@@ -79,12 +94,27 @@ def choices(name: str, label: str, panels: Sequence[tuple[str, Html]]) -> Html:
     chooser = tag(
         "div",
         tag("label", label, " ", tag("select", *options, data_chooses=name)),
-        tag("button", "previous", type="button", data_step="-1", data_of=name),
-        tag("button", "next", type="button", data_step="1", data_of=name),
+        tag(
+            "button",
+            "previous",
+            tag("span", f" {label}", class_="unseen"),
+            type="button",
+            data_step="-1",
+            data_of=name,
+        ),
+        tag(
+            "button",
+            "next",
+            tag("span", f" {label}", class_="unseen"),
+            type="button",
+            data_step="1",
+            data_of=name,
+        ),
+        tag("span", "", class_="unseen", role="status", data_says=name),
         class_="chooser",
     )
     shown = [tag("div", tag("h3", title), body, data_choice=name) for title, body in panels]
-    return joined(chooser, tag("div", *shown, aria_live="polite"))
+    return joined(chooser, tag("div", *shown))
 
 
 def section(name: str, title: str, *content: Cell) -> Html:

@@ -10,7 +10,17 @@ from weald.diagnostics.findings import Estimate, plain_number
 from weald.ensembles.distilling.distilling import distill
 from weald.plot.nodes import Node, nodes_of
 from weald.reports.charts import bars
-from weald.reports.markup import Html, choices, facts, joined, paragraph, section, table, tag
+from weald.reports.markup import (
+    Html,
+    choices,
+    facts,
+    joined,
+    paragraph,
+    scrolled,
+    section,
+    table,
+    tag,
+)
 from weald.reports.scores import scores_of
 from weald.reports.subject_facts import Facts
 from weald.version import __version__
@@ -191,7 +201,7 @@ def clone(facts_: Facts) -> Html:
         paragraph(
             "One small tree that imitates the model; it is easier to read and less accurate."
         ),
-        tag("pre", str(found)),
+        scrolled(tag("pre", str(found)), "The clone as text"),
         tree_browser(nodes.root),
     )
 

@@ -16,6 +16,7 @@
     tab.setAttribute("aria-controls", section.id);
     section.setAttribute("role", "tabpanel");
     section.setAttribute("aria-labelledby", tab.id);
+    section.tabIndex = 0;
     list.append(tab);
     return tab;
   });
@@ -30,7 +31,8 @@
   tabs.forEach((tab, i) => {
     tab.addEventListener("click", () => {
       show(i, false);
-      history.replaceState(null, "", `#${sections[i].id}`);
+      // Pages within a notebook have no address of their own.
+      if (location.protocol !== "about:") history.replaceState(null, "", `#${sections[i].id}`);
     });
     tab.addEventListener("keydown", (event) => {
       const n = tabs.length;
@@ -49,17 +51,19 @@
   all("[data-chooses]").forEach((select) => {
     const name = select.dataset.chooses;
     const panels = all(`[data-choice="${name}"]`);
-    const choose = (index) => {
+    const says = all(`[data-says="${name}"]`)[0];
+    const choose = (index, aloud) => {
       select.value = String(index);
       panels.forEach((panel, i) => { panel.hidden = i !== index; });
+      if (aloud) says.textContent = `${select.options[index].text} is shown`;
     };
-    select.addEventListener("change", () => choose(Number(select.value)));
+    select.addEventListener("change", () => choose(Number(select.value), true));
     all(`[data-step][data-of="${name}"]`).forEach((button) => {
       button.addEventListener("click", () => {
-        choose((Number(select.value) + Number(button.dataset.step) + panels.length) % panels.length);
+        choose((Number(select.value) + Number(button.dataset.step) + panels.length) % panels.length, true);
       });
     });
-    choose(0);
+    choose(0, false);
   });
 
   // Trees are opened and closed as a whole.

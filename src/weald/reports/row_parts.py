@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.ensembles.out_of_bag.oob_importance import with_column_from
+from weald.number_text import number_text, value_text
 from weald.plot.attributions import Attributions
 from weald.plot.columns import as_numbers, column_of
-from weald.reports.charts import bars, lines, number
+from weald.reports.charts import bars, lines
 from weald.reports.error_parts import row_errors
 from weald.reports.markup import Html, choices, facts, joined, paragraph, section
 from weald.reports.reasons import reasons_of
-from weald.reports.subject_facts import Facts, cell_text
+from weald.reports.subject_facts import Facts
 from weald.theory.arguments import take
 
 Floats = NDArray[np.float64]
@@ -56,7 +57,7 @@ def _dependence_on(facts_: Facts, rows: Any, column: int) -> Html:
         up = "mean prediction" if facts_.classes is None else "mean probability"
         is_date = values.dtype.kind == "M"
         return lines(title, numbers[picked], series, facts_.names[column][:60], up, dates=is_date)
-    words = np.array([cell_text(value) for value in values.tolist()])
+    words = np.array([value_text(value) for value in values.tolist()])
     levels, first, counts = np.unique(words, return_index=True, return_counts=True)
     kept = np.argsort(-counts, kind="stable")[:_GRID]
     series = _mean_predictions(facts_, rows, column, first[kept])
@@ -124,7 +125,7 @@ def _examples(facts_: Facts, n: int) -> NDArray[np.intp]:
 def _reasons(facts_: Facts, found: Any, table_: Any, i: int, prediction: Floats) -> Html:
     """SHAP values of a row, or its values alone."""
     values = {
-        column: cell_text(_python(column_of(table_, column)[i]))
+        column: value_text(column_of(table_, column)[i])
         for column in facts_.ranked_columns(_SHOWN_VALUES)
     }
     if found is None:
@@ -137,7 +138,7 @@ def _reasons(facts_: Facts, found: Any, table_: Any, i: int, prediction: Floats)
     order = np.argsort(-np.abs(own.values[i]), kind="stable")[:_SHOWN_REASONS]
     pairs = [
         (
-            f"{own.names[k]} = {cell_text(_python(column_of(table_, int(k))[i]))}",
+            f"{own.names[k]} = {value_text(column_of(table_, int(k))[i])}",
             float(own.values[i, k]),
         )
         for k in order
@@ -145,12 +146,9 @@ def _reasons(facts_: Facts, found: Any, table_: Any, i: int, prediction: Floats)
     rest = float(own.values[i].sum() - own.values[i, order].sum())
     if len(own.names) > len(order):
         pairs.append((f"{len(own.names) - len(order)} other columns", rest))
+    sum_ = number_text(own.base[i] + own.values[i].sum())
     caption = (
-        f"Reasons (SHAP values): {own.what} {number(own.base[i] + own.values[i].sum())} = mean "
-        f"{number(own.base[i])} and these contributions"
+        f"Reasons (SHAP values): {own.what} {sum_} = mean {number_text(own.base[i])} and these "
+        "contributions"
     )
     return bars(caption, pairs, "contribution")
-
-
-def _python(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) and value.dtype.kind not in "mM" else value

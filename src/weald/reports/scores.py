@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.number_text import number_text
 from weald.reports.subject_facts import Facts
 
 Floats = NDArray[np.float64]
@@ -16,7 +17,7 @@ def scores_of(facts: Facts) -> list[tuple[str, str, str]]:
         if facts.classes is None
         else _of_classes(target, predictions, facts.subject.has_probabilities)
     )
-    return [(name, f"{own:.4g}", f"{constant:.4g}") for name, own, constant in pairs]
+    return [(name, number_text(own), number_text(constant)) for name, own, constant in pairs]
 
 
 def _of_numbers(target: Floats, predicted: Floats) -> list[tuple[str, float, float]]:

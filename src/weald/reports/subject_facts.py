@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from weald.diagnostics.diagnosis import Diagnosis
 from weald.diagnostics.subject import Subject
+from weald.number_text import number_text
 from weald.theory.arguments import take
 
 Floats = NDArray[np.float64]
@@ -70,14 +71,14 @@ class Facts:
     def answer(self, prediction: Floats) -> str:
         """A prediction in words."""
         if self.classes is None:
-            return f"{prediction[0]:.4g}"
+            return number_text(prediction[0])
         best = int(prediction.argmax())
         return f"{self.label(best)} ({100 * prediction[best]:.0f} %)"
 
     def label(self, target: Any) -> str:
         """A target in words."""
         if self.classes is None:
-            return f"{float(target):.4g}"
+            return number_text(target)
         return str(self.classes.tolist()[int(target)])
 
     def ranked_columns(self, n: int) -> list[int]:
@@ -87,23 +88,3 @@ class Facts:
         else:
             worth = np.array([np.nan_to_num(one.skill) for one in self.found.columns])
         return [int(i) for i in np.argsort(-worth, kind="stable")[:n]]
-
-
-def cell_text(value: Any) -> str:
-    """A value of a table in words.
-
-    >>> cell_text(1.23456), cell_text(None), cell_text(np.datetime64("2024-01-05T00:00"))
-    ('1.235', 'missing', '2024-01-05')
-    """
-    if value is None:
-        return "missing"
-    if isinstance(value, (float, np.floating)):
-        return "missing" if np.isnan(value) else f"{value:.4g}"
-    if isinstance(value, np.datetime64):
-        if np.isnat(value):
-            return "missing"
-        return str(value.astype("M8[m]")).replace("T00:00", "").replace("T", " ")
-    text = str(value)
-    if text in ("NaT", "<NA>", "nan"):
-        return "missing"
-    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from weald.number_text import number_text
 from weald.trees.forest import Forest
 from weald.trees.option_forest import OptionForest, way_to
 from weald.trees.text import split_text
@@ -58,4 +59,4 @@ def _condition(forest: Forest, at: int, holds: bool, names: Sequence[str], level
     saw = forest.saw_missing
     shows_missing = saw is None or bool(saw[int(forest.feature[at])])
     missing = " or missing" if shows_missing and not forest.missing_left[at] else ""
-    return f"{name} > {float(forest.threshold[at]):.6g}{missing}"
+    return f"{name} > {number_text(forest.threshold[at], 6)}{missing}"

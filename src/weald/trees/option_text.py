@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.number_text import number_text
 from weald.trees.option_forest import OptionForest, options_at
 from weald.trees.text import split_text
 
@@ -45,7 +46,7 @@ def option_tree_text(
             continue
         if tree.feature[node] < 0:
             value = tree.value[int(tree.right[node])]
-            lines.append(f"{lead}{answer(value)}  (weight {tree.weight[node]:.6g})")
+            lines.append(f"{lead}{answer(value)}  (weight {number_text(tree.weight[node], 6)})")
             continue
         lines.append(f"{lead}[{node}] {split_text(tree, node, names, levels)}")
         stack.append((int(tree.right[node]), True, f"{indent}└─ no:  ", f"{indent}        "))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.number_text import number_text
 from weald.trees.forest import Forest
 
 _SHOWN = 5  # maximum number of categories of a set to list
@@ -42,7 +43,7 @@ def tree_text(
         at = begin + node
         if forest.feature[at] < 0:
             value = forest.value[first_leaf + int(forest.right[at])]
-            lines.append(f"{lead}{answer(value)}  ({weight} {forest.weight[at]:.6g})")
+            lines.append(f"{lead}{answer(value)}  ({weight} {number_text(forest.weight[at], 6)})")
             continue
         lines.append(f"{lead}{split_text(forest, at, names, levels)}")
         stack.append((int(forest.right[at]), f"{indent}└─ no:  ", f"{indent}        "))
@@ -56,23 +57,32 @@ def split_text(
     names: Sequence[str],
     levels: Sequence[Sequence[object] | None] | None,
     number: Callable[[int, float], str] | None = None,
+    max_categories: int | None = _SHOWN,
 ) -> str:
-    """Format the split of an inner node; `number` formats a threshold, given its column."""
+    """Format the split of an inner node.
+
+    Parameters
+    ----------
+    number
+        Formats a threshold, given its column.
+    max_categories
+        Number of categories of a set to list; None: all.
+    """
     column = int(forest.feature[at])
     name, threshold = names[column], float(forest.threshold[at])
     if forest.category_set[at] >= 0:
         known = levels[column] if levels is not None else None
-        return f"{name} {_set_text(forest, at, known)}?"
+        return f"{name} {_set_text(forest, at, known, max_categories)}?"
     if threshold == np.inf and not forest.missing_left[at]:
         return f"{name} is not missing?"
     # Omit the direction of missing values if there were none in training.
     shows_missing = forest.saw_missing is None or bool(forest.saw_missing[column])
     missing = " or missing" if forest.missing_left[at] and shows_missing else ""
-    value = f"{threshold:.6g}" if number is None else number(column, threshold)
+    value = number_text(threshold, 6) if number is None else number(column, threshold)
     return f"{name} <= {value}{missing}?"
 
 
-def _set_text(forest: Forest, at: int, levels: Sequence[object] | None) -> str:
+def _set_text(forest: Forest, at: int, levels: Sequence[object] | None, most: int | None) -> str:
     """List the categories on the side opposite to missing and unknown ones."""
     if levels is None:
         set_ = forest.category_set[at]
@@ -81,6 +91,7 @@ def _set_text(forest: Forest, at: int, levels: Sequence[object] | None) -> str:
     is_left = forest.levels_left(at, len(levels))
     others_left = bool(forest.missing_left[at])
     named = [str(levels[i]) for i in np.flatnonzero(is_left != others_left).tolist()]
-    shown = ", ".join(named[:_SHOWN])
-    more = f", … {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    n_shown = len(named) if most is None else min(most, len(named))
+    shown = ", ".join(named[:n_shown])
+    more = f", … {len(named) - n_shown} more" if n_shown < len(named) else ""
     return f"{'not in' if others_left else 'in'} {{{shown}{more}}}"

@@ -13,6 +13,7 @@ from weald import _native
 from weald.data import Rows, as_one_array, class_rows, levels_of, steady
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, TreeModel, keep_columns
+from weald.number_text import number_text
 from weald.parameters import Columns, Jobs, Limit, OneOf
 from weald.trees import Forest, LeafFacts, TreeView, decision_paths
 
@@ -289,7 +290,7 @@ class Stump(ClassifierMixin, TreeModel):
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))
-        return f"{self.classes_[best]!s} ({value[best]:.3g})"
+        return f"{self.classes_[best]!s} ({number_text(value[best], 3)})"
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         return {

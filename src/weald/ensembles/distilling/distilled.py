@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from weald.data import extreme_exponent
 from weald.ensembles.distilling.rule_list import RuleList
 from weald.ensembles.distilling.students import size_of
+from weald.number_text import number_text
 from weald.trees import conditions_of_leaf
 
 Floats = NDArray[np.float64]
@@ -116,7 +117,7 @@ class Region:
     disagreement: float
 
     def __str__(self) -> str:
-        return f"{self.disagreement:.4g} of {self.rows} rows: {self.condition}"
+        return f"{number_text(self.disagreement)} of {self.rows} rows: {self.condition}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from weald.data import BinnedTable, Rows, bin_rows, class_rows, number_rows
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.regressing import Regressor
 from weald.ensembles.row_counts import weighted_as_repeated
+from weald.number_text import number_text
 from weald.parameters import Columns, Jobs, Limit, Whole
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, conditions_of_leaf
 
@@ -150,7 +151,7 @@ class RuleList(TreeModel):
             raise ValueError(f"tree must be 0: {type(self).__name__} is one list. Got {tree!r}.")
         lines = []
         for i, (value, weight) in enumerate(zip(self.answer_, self.weight_, strict=True)):
-            consequence = f"{self._leaf_text(value)}  (weight {weight:.6g})"
+            consequence = f"{self._leaf_text(value)}  (weight {number_text(weight, 6)})"
             if i == len(self.leaf_):
                 lines.append(f"{'else ' if i else ''}{consequence}")
             else:
@@ -203,7 +204,7 @@ class RuleListClassifier(ClassifierMixin, RuleList):
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))
-        return f"{self.classes_[best]!s} ({value[best]:.3g})"
+        return f"{self.classes_[best]!s} ({number_text(value[best], 3)})"
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         return {**super()._fingerprint_arrays(), "classes": self.classes_}

@@ -23,6 +23,7 @@ from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.forests.added_options import rows_of_classes, rows_of_numbers, with_option
 from weald.ensembles.regressing import Regressor
 from weald.ensembles.row_counts import weighted_as_repeated
+from weald.number_text import number_text
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Whole
 from weald.trees import (
     Branch,
@@ -413,7 +414,7 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))
-        return f"{self.classes_[best]!s} ({value[best]:.3g})"
+        return f"{self.classes_[best]!s} ({number_text(value[best], 3)})"
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         return {**super()._fingerprint_arrays(), "classes": self.classes_}

@@ -16,6 +16,7 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.multioutput import labels_of_outputs, shares_of_outputs
+from weald.number_text import number_text
 
 
 class OutputsModel(TreeModel):
@@ -117,7 +118,7 @@ class ClassOutputs(OutputsModel):
         texts = []
         for own, shares in zip(classes, shares_of_outputs(value, classes), strict=True):
             best = int(np.argmax(shares))
-            texts.append(f"{own[best]!s} ({shares[best]:.3g})")
+            texts.append(f"{own[best]!s} ({number_text(shares[best], 3)})")
         return ", ".join(texts)
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
