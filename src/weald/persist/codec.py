@@ -7,18 +7,18 @@ Only classes of `weald.persist.kinds` are read. The JSON of an object is
 
 import math
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from hashlib import blake2b
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
+from weald.checked_state import check_fields, field_types
 from weald.errors import ModelFormatError, shown
 from weald.persist.kinds import class_of, kind_of
 from weald.persist.not_saved import NotSaved
@@ -257,7 +257,7 @@ def _defaults(cls: type[Any], names: set[str]) -> dict[str, Any]:
 
 def _part(cls: type[Any], state: dict[str, Any]) -> Any:
     """An object of a dataclass, whose fields have the annotated types."""
-    if is_dataclass(cls) and not state.keys() <= _annotations(cls).keys():
+    if is_dataclass(cls) and not state.keys() <= field_types(cls).keys():
         raise ModelFormatError(f"{cls.__name__} has no such fields: {sorted(state)}.")
     if "__setstate__" in _own_names(cls):
         made = object.__new__(cls)
@@ -268,49 +268,5 @@ def _part(cls: type[Any], state: dict[str, Any]) -> Any:
         made = object.__new__(cls)
         vars(made).update(state)
     if is_dataclass(cls):
-        for name, annotation in _annotations(cls).items():
-            if not fits(getattr(made, name), annotation):
-                raise ModelFormatError(f"{cls.__name__}.{name} is of a wrong type.")
+        check_fields(made)
     return made
-
-
-@cache
-def _annotations(cls: type[Any]) -> dict[str, Any]:
-    hints = get_type_hints(cls)
-    return {one.name: hints[one.name] for one in fields(cls) if one.init}
-
-
-def fits(value: Any, annotation: Any) -> bool:
-    """Whether a value is of an annotated type.
-
-    >>> fits((1, 2), tuple[int, ...]), fits([1.5], list[int]), fits(None, int | None)
-    (True, False, True)
-    """
-    if annotation is Any:
-        return True
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin in (Union, types.UnionType):
-        return any(fits(value, one) for one in arguments)
-    if origin is ClassVar:
-        return True
-    if origin is np.ndarray:
-        (scalar,) = get_args(arguments[1]) or (Any,)
-        is_array = isinstance(value, np.ndarray)
-        return is_array and (scalar is Any or np.issubdtype(value.dtype, scalar))
-    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
-        return isinstance(value, tuple) and all(fits(one, arguments[0]) for one in value)
-    if origin is tuple:
-        same = isinstance(value, tuple) and len(value) == len(arguments)
-        return same and all(map(fits, value, arguments))
-    if origin is not None and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(fits(one, arguments[1]) for one in value.values())
-    if origin is not None and issubclass(origin, Sequence):
-        same = isinstance(value, (list, tuple))
-        return same and all(fits(one, arguments[0]) for one in value)
-    if annotation is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if annotation is int:
-        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if annotation is None or annotation is type(None):
-        return value is None
-    return isinstance(value, annotation) if isinstance(annotation, type) else True

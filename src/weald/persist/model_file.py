@@ -95,7 +95,8 @@ def _decoded(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         )
     try:
         model = Decoder(arrays).decode(header.get("model"))
-        _check_sound(model)
+        if not hasattr(model, "save"):
+            raise ModelFormatError(f"it holds no model, but {shown(type(model).__name__)}.")
     except ModelFormatError:
         raise
     except (MemoryError, KeyboardInterrupt):
@@ -103,11 +104,3 @@ def _decoded(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     except Exception as error:  # whatever inconsistent content leads to
         raise ModelFormatError(f"its content is not a sound model: {error!r}.") from error
     return model
-
-
-def _check_sound(model: Any) -> None:
-    """Raise if a model, or one within it, is not consistent."""
-    check = getattr(model, "_check_loaded", None)
-    if check is None:
-        raise ModelFormatError(f"it holds no model, but {shown(type(model).__name__)}.")
-    check()

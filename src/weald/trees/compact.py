@@ -86,6 +86,8 @@ def difference(arrays: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]
 
 def with_difference(others: dict[str, Any], different: dict[str, Any]) -> dict[str, Any]:
     """Invert `difference`: `others` with what is different, in the types of `others`."""
+    if not isinstance(different, dict):
+        raise TypeError("the difference of two forests must be a dict")
     arrays = dict(others)
     for name, one in different.items():
         other = others[name]
