@@ -13,6 +13,7 @@ import secrets
 import stat
 import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ _MAX_DIMENSIONS = 8
 
 _END_OF_ZIP = b"PK\x05\x06"
 _SIZE_OF_END = 22
+_LENGTHS = 26  # where the header of an entry has the lengths of its name and its extra field
 
 
 def write_archive(
@@ -110,9 +112,9 @@ def parse_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = _checked_entries(archive, len(content))
-            header = _parsed_header(archive.read(entries.pop(_HEADER)))
+            header = _parsed_header(bytes(_body(archive, entries.pop(_HEADER), content)))
             arrays = {
-                name.removesuffix(".npy"): _parsed_array(archive.read(entry), name)
+                name.removesuffix(".npy"): _parsed_array(_body(archive, entry, content), name)
                 for name, entry in entries.items()
             }
         if header.pop(_NAMES, None) != list(arrays):
@@ -155,6 +157,17 @@ def _checked_entries(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.Z
     return entries
 
 
+def _body(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, content: bytes) -> memoryview:
+    """The bytes of an entry in the file itself, not copied, if their checksum is right."""
+    archive.open(entry).close()  # compares the entry's own header with the archive's directory
+    name, extra = struct.unpack_from("<HH", content, entry.header_offset + _LENGTHS)
+    begin = entry.header_offset + _LENGTHS + 4 + name + extra
+    body = memoryview(content)[begin : begin + entry.file_size]
+    if len(body) != entry.file_size or zlib.crc32(body) != entry.CRC:
+        raise ModelFormatError(f"{entry.filename} is damaged: its checksum is wrong.")
+    return body
+
+
 def _parsed_header(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
@@ -165,21 +178,22 @@ def _parsed_header(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _parsed_array(content: bytes, name: str) -> NDArray[Any]:
-    """An array of a `.npy` entry: of numbers, booleans or text, in C order."""
+def _parsed_array(content: memoryview, name: str) -> NDArray[Any]:
+    """An array of a `.npy` entry: of numbers, booleans or text, in C order; read-only."""
     size = int.from_bytes(content[8:10], "little")
-    found = _NPY_HEADER.fullmatch(content[10 : 10 + size].decode("latin-1"))
-    if not content.startswith(_NPY_MAGIC) or found is None:
+    found = _NPY_HEADER.fullmatch(str(content[10 : 10 + size], "latin-1"))
+    if content[: len(_NPY_MAGIC)] != _NPY_MAGIC or found is None:
         raise ModelFormatError(f"{name} is not an array that a model can have.")
     dtype = np.dtype(found[1])
     shape = tuple(int(one) for one in re.findall(r"\d+", found[2]))
-    body = memoryview(content)[10 + size :]
+    body = content[10 + size :]
     # In Python's integers: no product overflows.
     if len(shape) > _MAX_DIMENSIONS or math.prod(shape) * dtype.itemsize != len(body):
         raise ModelFormatError(f"{name} has the shape {shape}, but {len(body)} bytes.")
-    if dtype.itemsize == 0:
+    if dtype.itemsize == 0 or not len(body):
         return np.zeros(shape, dtype)
-    array = np.frombuffer(body, dtype).reshape(shape).astype(dtype.newbyteorder("="))
+    array = np.frombuffer(body, dtype).reshape(shape)
+    array = np.require(array.astype(dtype.newbyteorder("="), copy=False), requirements="A")
     if dtype.kind == "U" and array.size and array.view(np.uint32).max() > _LAST_CHARACTER:
         raise ModelFormatError(f"{name} has text that is not Unicode.")
     if dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
-from weald.checked_state import check_fields, field_types
+from weald.checked_state import CheckedState, check_fields, field_types
 from weald.errors import ModelFormatError, shown
 from weald.persist.kinds import class_of, kind_of
 from weald.persist.not_saved import NotSaved
@@ -152,6 +152,8 @@ class Decoder:
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._arrays = arrays
         self._objects: list[Any] = []
+        self._are_frozen = False  # arrays of what is decoded now are never written to
+        self._left_to_copy = sum(one.nbytes for one in arrays.values())
 
     def decode(self, value: Any) -> Any:
         """The value of a JSON tree."""
@@ -194,7 +196,12 @@ class Decoder:
         return NotSaved()
 
     def _read_array(self, value: dict[str, Any]) -> NDArray[Any]:
-        return self._arrays[value["name"]].copy()
+        array = self._arrays[value["name"]]
+        # A file may name one array very often: what it holds is copied once, the rest is shared.
+        if self._are_frozen or array.nbytes > self._left_to_copy:
+            return array
+        self._left_to_copy -= array.nbytes
+        return array.copy()
 
     def _read_scalar(self, value: dict[str, Any]) -> Any:
         return self.decode(value["value"])[()]
@@ -223,7 +230,9 @@ class Decoder:
         cls = class_of(kind) if isinstance(kind, str) else None
         if cls is None or not isinstance(encoded, dict):
             raise ModelFormatError(f"the file has an object of an unknown class: {shown(kind)}.")
+        outer, self._are_frozen = self._are_frozen, issubclass(cls, CheckedState)
         state = {name: self.decode(one) for name, one in encoded.items()}
+        self._are_frozen = outer
         made = _estimator(cls, state) if issubclass(cls, BaseEstimator) else _part(cls, state)
         self._objects.append(made)
         return made
