@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ _MAX_DIMENSIONS = 8
 
 _END_OF_ZIP = b"PK\x05\x06"
 _SIZE_OF_END = 22
+_LARGE, _ALIGNED = 2**16, 64  # bytes of arrays that are read without a copy, and their alignment
 _LENGTHS = 26  # where the header of an entry has the lengths of its name and its extra field
 
 
@@ -82,9 +83,19 @@ def _write(file: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[An
         archive.writestr(zipfile.ZipInfo(_HEADER, _EARLIEST), text)
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy", _EARLIEST)
-            with archive.open(entry, "w", force_zip64=array.nbytes >= 2**31) as out:
+            is_huge = array.nbytes >= 2**31
+            if array.nbytes >= _LARGE:
+                entry.extra = _padding(file.tell() + len(entry.filename) + (20 if is_huge else 0))
+            with archive.open(entry, "w", force_zip64=is_huge) as out:
                 little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
                 np.lib.format.write_array(out, little, version=(1, 0), allow_pickle=False)
+
+
+def _padding(offset: int) -> bytes:
+    """An extra field, as of Android's zipalign, after which the content begins at a multiple."""
+    size = -(offset + _LENGTHS + 4) % _ALIGNED
+    size += _ALIGNED if size < 4 else 0
+    return struct.pack("<HH", 0xD935, size - 4) + bytes(size - 4)
 
 
 def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -101,16 +112,24 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if not stat.S_ISREG(status.st_mode):  # a pipe would block
         raise OSError(f"{str(path)!r} is not a regular file.")
     try:
-        return parse_archive(path.read_bytes())
+        with path.open("rb") as file:
+            # NumPy's memory is in large pages, which takes a third of the time of `read`.
+            return _parsed(file, memoryview(np.fromfile(file, np.uint8)))
     except ModelFormatError as error:
         raise ModelFormatError(f"{str(path)!r} cannot be loaded: {error}") from error
 
 
 def parse_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read an archive from bytes."""
+    return _parsed(io.BytesIO(content), memoryview(content))
+
+
+def _parsed(
+    file: BinaryIO, content: memoryview
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     _check_ends(content)
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with zipfile.ZipFile(file) as archive:
             entries = _checked_entries(archive, len(content))
             header = _parsed_header(bytes(_body(archive, entries.pop(_HEADER), content)))
             arrays = {
@@ -124,6 +143,7 @@ def parse_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
     except (
         zipfile.BadZipFile,
         EOFError,
+        OSError,  # a directory that begins before the file does
         NotImplementedError,  # an encrypted or compressed entry
         OverflowError,
         RuntimeError,
@@ -135,10 +155,10 @@ def parse_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
     return header, arrays
 
 
-def _check_ends(content: bytes) -> None:
+def _check_ends(content: memoryview) -> None:
     if not content:
         raise ModelFormatError("the file is empty.")
-    if not content.startswith(b"PK\x03\x04"):
+    if content[:4] != b"PK\x03\x04":
         raise ModelFormatError("it is not a file of weald.")
     if len(content) < _SIZE_OF_END or content[-_SIZE_OF_END:][:4] != _END_OF_ZIP:
         raise ModelFormatError("the file is truncated, or something was appended to it.")
@@ -157,12 +177,12 @@ def _checked_entries(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.Z
     return entries
 
 
-def _body(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, content: bytes) -> memoryview:
+def _body(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, content: memoryview) -> memoryview:
     """The bytes of an entry in the file itself, not copied, if their checksum is right."""
     archive.open(entry).close()  # compares the entry's own header with the archive's directory
     name, extra = struct.unpack_from("<HH", content, entry.header_offset + _LENGTHS)
     begin = entry.header_offset + _LENGTHS + 4 + name + extra
-    body = memoryview(content)[begin : begin + entry.file_size]
+    body = content[begin : begin + entry.file_size]
     if len(body) != entry.file_size or zlib.crc32(body) != entry.CRC:
         raise ModelFormatError(f"{entry.filename} is damaged: its checksum is wrong.")
     return body
