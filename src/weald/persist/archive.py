@@ -14,7 +14,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -36,6 +36,13 @@ _NPY_HEADER = re.compile(
 )
 _LAST_CHARACTER = 0x10FFFF
 _MAX_DIMENSIONS = 8
+
+# Reads the JSON while it is parsed: makes a hook, which each JSON object is replaced by, from the
+# text and the arrays.
+Decoding = Callable[[str, Mapping[str, NDArray[Any]]], Callable[[dict[str, Any]], Any]]
+
+# Bytes of memory that JSON may take beyond this many times the file.
+_JSON_FACTOR, _JSON_FREE = 6, 2**26
 
 _END_OF_ZIP = b"PK\x05\x06"
 _SIZE_OF_END = 22
@@ -79,6 +86,7 @@ def archive_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
 def _write(file: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     whole = {**header, _NAMES: list(arrays)}
     text = json.dumps(whole, allow_nan=False, separators=(",", ":")).encode("ascii")
+    _check_json(text, len(text) + sum(array.nbytes for array in arrays.values()))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER, _EARLIEST), text)
         for name, array in arrays.items():
@@ -98,8 +106,10 @@ def _padding(offset: int) -> bytes:
     return struct.pack("<HH", 0xD935, size - 4) + bytes(size - 4)
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read an archive: its header and its arrays.
+def read_archive(
+    path: Path, decoding: Decoding | None = None
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an archive: its header, decoded if a decoding is given, and its arrays.
 
     Raises
     ------
@@ -114,28 +124,31 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     try:
         with path.open("rb") as file:
             # NumPy's memory is in large pages, which takes a third of the time of `read`.
-            return _parsed(file, memoryview(np.fromfile(file, np.uint8)))
+            return _parsed(file, memoryview(np.fromfile(file, np.uint8)), decoding)
     except ModelFormatError as error:
         raise ModelFormatError(f"{str(path)!r} cannot be loaded: {error}") from error
 
 
-def parse_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def parse_archive(
+    content: bytes, decoding: Decoding | None = None
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read an archive from bytes."""
-    return _parsed(io.BytesIO(content), memoryview(content))
+    return _parsed(io.BytesIO(content), memoryview(content), decoding)
 
 
 def _parsed(
-    file: BinaryIO, content: memoryview
+    file: BinaryIO, content: memoryview, decoding: Decoding | None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     _check_ends(content)
     try:
         with zipfile.ZipFile(file) as archive:
             entries = _checked_entries(archive, len(content))
-            header = _parsed_header(bytes(_body(archive, entries.pop(_HEADER), content)))
+            text = _body(archive, entries.pop(_HEADER), content)
             arrays = {
                 name.removesuffix(".npy"): _parsed_array(_body(archive, entry, content), name)
                 for name, entry in entries.items()
             }
+        header = _parsed_header(text, len(content), arrays, decoding)
         if header.pop(_NAMES, None) != list(arrays):
             raise ModelFormatError("an array is missing.")
     except ModelFormatError:
@@ -188,14 +201,34 @@ def _body(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, content: memoryview)
     return body
 
 
-def _parsed_header(text: bytes) -> dict[str, Any]:
+def _parsed_header(
+    content: memoryview, size: int, arrays: Mapping[str, NDArray[Any]], decoding: Decoding | None
+) -> dict[str, Any]:
+    _check_json(content.tobytes(), size)
+    text = str(content, "utf-8")
     try:
-        header = json.loads(text)
+        header = json.loads(text, object_hook=None if decoding is None else decoding(text, arrays))
+    except ModelFormatError:
+        raise
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"{_HEADER} is not valid JSON: {error}.") from error
     if not isinstance(header, dict):
         raise ModelFormatError(f"{_HEADER} is not a JSON object.")
     return header
+
+
+def _check_json(text: bytes, size: int) -> None:
+    """Raise if JSON would take much more memory than a file of this size should.
+
+    Lists, texts and numbers are counted, which can be of two bytes in the file and of more than
+    fifty in memory. JSON objects are decoded while the text is parsed and leave little: each stands
+    for three texts and a comma.
+    """
+    n_objects = text.count(b"{")
+    texts = max(0, text.count(b'"') // 2 - 3 * n_objects)
+    others = max(0, text.count(b",") - n_objects)
+    if 64 * text.count(b"[") + 60 * texts + 40 * others > _JSON_FACTOR * size + _JSON_FREE:
+        raise ModelFormatError(f"{_HEADER} consists of too many small values.")
 
 
 def _parsed_array(content: memoryview, name: str) -> NDArray[Any]:

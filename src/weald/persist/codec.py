@@ -28,6 +28,11 @@ from weald.persist.not_saved import NotSaved
 _ROW_RECORDS = ("_record", "_folds", "_final_input")
 _DRAWS = "_ledger"  # a list of (index of the first tree, draws)
 
+# Entries of arrays that are made, each of about 16 bytes: so many per byte of the file, and so many
+# in any file. What `save` writes stays below: see `weald.trees.compact`.
+_MOST_A_BYTE, _MOST_FREE = 10 / 16, 2**22
+_OF_OBJECT, _OF_RANDOM_STATE = 10, 300
+
 _NAMED_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -149,21 +154,32 @@ def _cannot_save(value: Any, where: str, what: str) -> ModelFormatError:
 class Decoder:
     """Inverts `Encoder`; raises ModelFormatError for anything that it cannot have written."""
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], size: int) -> None:
         self._arrays = arrays
+        self._left_to_make = _MOST_A_BYTE * size + _MOST_FREE
+        self._n_unowned = 0
         self._objects: list[Any] = []
-        self._are_frozen = False  # arrays of what is decoded now are never written to
+        self._not_saved = NotSaved()
         self._left_to_copy = sum(one.nbytes for one in arrays.values())
 
-    def decode(self, value: Any) -> Any:
-        """The value of a JSON tree."""
-        if isinstance(value, list):
-            return [self.decode(one) for one in value]
-        if not isinstance(value, dict):
-            return value
+    def decode(self, value: dict[str, Any]) -> Any:
+        """The value of a JSON object, in which those within it were decoded before."""
+        try:
+            return self._decoded(value)
+        except (ModelFormatError, MemoryError):
+            raise
+        except Exception as error:  # whatever inconsistent content leads to
+            raise ModelFormatError(f"its content is not a sound model: {error!r}.") from error
+
+    def _decoded(self, value: dict[str, Any]) -> Any:
         if value.keys() == {"kind", "state"}:
             return self._object(value["kind"], value["state"])
-        what = value.get("is")
+        if "is" not in value:
+            self._n_unowned += 1
+            if self._n_unowned > 2:  # the state of an object that ends here, or the whole
+                raise ModelFormatError("the file has a JSON object of no kind.")
+            return value
+        what = value["is"]
         read: Callable[[dict[str, Any]], Any] | None = None
         if isinstance(what, str):
             read = getattr(self, f"_read_{what}", None)
@@ -175,16 +191,16 @@ class Decoder:
         return _NAMED_FLOATS[value["value"]]
 
     def _read_tuple(self, value: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(self.decode(one) for one in value["items"])
+        return tuple(_list(value["items"]))
 
     def _read_set(self, value: dict[str, Any]) -> set[Any]:
-        return {self.decode(one) for one in value["items"]}
+        return set(_list(value["items"]))
 
     def _read_frozenset(self, value: dict[str, Any]) -> frozenset[Any]:
         return frozenset(self._read_set(value))
 
     def _read_dict(self, value: dict[str, Any]) -> dict[Any, Any]:
-        return {self.decode(key): self.decode(one) for key, one in value["items"]}
+        return dict(_list(value["items"]))
 
     def _read_bunch(self, value: dict[str, Any]) -> Bunch:
         return Bunch(**self._read_dict(value))
@@ -193,21 +209,16 @@ class Decoder:
         return slice(None)
 
     def _read_not_saved(self, _value: dict[str, Any]) -> NotSaved:
-        return NotSaved()
+        return self._not_saved
 
     def _read_array(self, value: dict[str, Any]) -> NDArray[Any]:
-        array = self._arrays[value["name"]]
-        # A file may name one array very often: what it holds is copied once, the rest is shared.
-        if self._are_frozen or array.nbytes > self._left_to_copy:
-            return array
-        self._left_to_copy -= array.nbytes
-        return array.copy()
+        return self._arrays[value["name"]]
 
     def _read_scalar(self, value: dict[str, Any]) -> Any:
-        return self.decode(value["value"])[()]
+        return value["value"][()]
 
     def _read_objects(self, value: dict[str, Any]) -> NDArray[Any]:
-        items = [self.decode(one) for one in value["items"]]
+        items = _list(value["items"])
         shape = tuple(value["shape"])
         if math.prod(shape) != len(items):
             raise ModelFormatError("an array of objects has another size than its shape.")
@@ -216,8 +227,9 @@ class Decoder:
         return array.reshape(shape)
 
     def _read_random_state(self, value: dict[str, Any]) -> np.random.RandomState:
+        self._spend(_OF_RANDOM_STATE)
         state = np.random.RandomState()
-        state.set_state(tuple(self.decode(value["items"])))
+        state.set_state(tuple(_list(value["items"])))
         return state
 
     def _read_same(self, value: dict[str, Any]) -> Any:
@@ -230,12 +242,58 @@ class Decoder:
         cls = class_of(kind) if isinstance(kind, str) else None
         if cls is None or not isinstance(encoded, dict):
             raise ModelFormatError(f"the file has an object of an unknown class: {shown(kind)}.")
-        outer, self._are_frozen = self._are_frozen, issubclass(cls, CheckedState)
-        state = {name: self.decode(one) for name, one in encoded.items()}
-        self._are_frozen = outer
+        self._n_unowned -= 1
+        state = encoded
+        self._spend(_OF_OBJECT + 3 * len(state) + (_n_entries(state) if _is_read(cls) else 0))
+        if not _is_read(cls):  # whose arrays are never written to
+            state = {name: self._writeable(one) for name, one in encoded.items()}
         made = _estimator(cls, state) if issubclass(cls, BaseEstimator) else _part(cls, state)
+        self._spend(3 * len(getattr(made, "__dict__", ())))
         self._objects.append(made)
         return made
+
+    def _spend(self, n_entries: int) -> None:
+        """Count what is made, before it is: a file may name one array in very many places."""
+        self._left_to_make -= n_entries
+        if self._left_to_make < 0:
+            raise ModelFormatError("the model would take much more memory than its file.")
+
+
+    def _writeable(self, value: Any) -> Any:
+        """The value with copies of the arrays, which lie in the memory of the file."""
+        if isinstance(value, np.ndarray):
+            # A file may name one array very often: as much as it holds is copied, the rest shared.
+            if value.flags.writeable or value.nbytes > self._left_to_copy:
+                return value
+            self._left_to_copy -= value.nbytes
+            return value.copy()
+        if type(value) is list:
+            value[:] = map(self._writeable, value)
+        elif type(value) is tuple:
+            return tuple(map(self._writeable, value))
+        elif type(value) in (dict, Bunch):
+            value.update({name: self._writeable(one) for name, one in value.items()})
+        return value
+
+
+def _is_read(cls: type[Any]) -> bool:
+    """Whether the core reads its arrays: they become numbers of 8 bytes, mostly twice."""
+    return issubclass(cls, CheckedState)
+
+
+def _n_entries(value: Any) -> int:
+    """Number of entries of all arrays in a state."""
+    if isinstance(value, np.ndarray):
+        return value.size
+    if isinstance(value, dict):
+        return sum(map(_n_entries, value.values()))
+    return sum(map(_n_entries, value)) if isinstance(value, (list, tuple)) else 0
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ModelFormatError(f"the file has {shown(value)} instead of a list.")
+    return value
 
 
 def _estimator(cls: type[Any], state: dict[str, Any]) -> Any:

@@ -14,7 +14,8 @@ from weald import _native
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-_WHOLE = (np.uint8, np.uint16, np.uint32)
+# Not of one byte: a forest in memory takes at most ten times its file.
+_WHOLE = (np.uint16, np.uint32)
 _SIGNED = (np.int8, np.int16, np.int32)
 
 
@@ -136,7 +137,7 @@ def _not_zero(array: Floats) -> tuple[Any, ...]:
     """Return indices (a full slice if many) and values of non-zero numbers; () if there are none.
 
     >>> _not_zero(np.array([0.0, 0.0, 0.0, 0.1]))
-    (array([3], dtype=uint8), array([0.1]))
+    (array([3], dtype=uint16), array([0.1]))
     """
     others = np.flatnonzero(array.view(np.uint64))  # -0 is not 0
     if len(others) == 0:
