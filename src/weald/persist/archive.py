@@ -57,6 +57,10 @@ def write_archive(
 
     If the process is killed, either the old or the new file exists.
     """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{str(path)!r} cannot be written: there is no such folder.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} cannot be written: it is a folder.")
     part = path.with_name(f"{path.name[:_NAME]}.{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as file:
