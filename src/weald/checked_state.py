@@ -43,10 +43,13 @@ class CheckedState:
 
 def check_fields(made: Any) -> None:
     """Raise if a field of a dataclass is not of its annotated type."""
-    for name, annotation in field_types(type(made)).items():
+    cls: type = type(made)
+    for name, annotation in field_types(cls).items():
         value = getattr(made, name)
         if not fits(value, annotation):
-            got = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+            got = (
+                f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+            )
             raise ModelFormatError(f"{type(made).__name__}.{name} is of a wrong type: {got}.")
 
 

@@ -1,4 +1,4 @@
-"""`weald.read` with damaged and odd files: a table, or one line that names the file and the place."""
+"""`weald.read` with damaged and odd files: a table, or one line that names the place."""
 
 import gzip
 import re

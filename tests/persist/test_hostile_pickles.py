@@ -45,6 +45,14 @@ def unpickled(cls: type, state: dict[str, Any]) -> Any:
     return pickle.loads(pickle.dumps(Pickled(cls, state)))
 
 
+def is_refused(cls: type, state: dict[str, Any]) -> bool:
+    try:
+        unpickled(cls, state)
+    except weald.ModelFormatError:
+        return True
+    return False
+
+
 def forest() -> Forest:
     return weald.RandomForestClassifier(3, random_state=0).fit(X, CLASSES).forest_
 
@@ -126,9 +134,7 @@ def test_a_field_that_is_damaged_is_refused(maker) -> None:
         for other in damaged(value):
             if name == "place" and other.shape == (len(value) - 1,):
                 continue  # rows of weight zero at the end
-            with pytest.raises(weald.ModelFormatError):
-                unpickled(type(made), {**state, name: other})
-                pytest.fail(f"{name}: {other.dtype} of shape {other.shape}")
+            assert is_refused(type(made), {**state, name: other}), (name, other.dtype, other.shape)
             n_tried += 1
         with pytest.raises(weald.ModelFormatError):
             unpickled(type(made), {**state, name: "text"})

@@ -148,9 +148,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "whole numbers": whole_numbers,
     "many forests": many_forests,
     "numbers of one byte": bytes_for_numbers,
-    "many estimators": lambda: of_json(
-        repeated('{"kind":"BoostedTreesRegressor","state":{}}', 10)
-    ),
+    "many estimators": lambda: of_json(repeated('{"kind":"BoostedTreesRegressor","state":{}}', 10)),
     "random states": lambda: of_json(
         repeated('{"is":"random_state","items":["MT19937",{"is":"array","name":"0"},0,0,0.0]}', 5),
         {"0": np.zeros(624, dtype=np.uint32)},
@@ -165,5 +163,7 @@ def test_memory_is_bounded_by_the_size_of_the_file(name, tmp_path: Path) -> None
     path = tmp_path / "hostile.weald"
     path.write_bytes(HOSTILE[name]())
     peak, size = peak_of_load(path, WARM), path.stat().st_size
-    print(f"{name:24s} {size / MEGABYTE:7.2f} MB, peak {peak / MEGABYTE:7.1f} MB: {peak / size:.1f}")
+    print(
+        f"{name:24s} {size / MEGABYTE:7.2f} MB, peak {peak / MEGABYTE:7.1f} MB: {peak / size:.1f}"
+    )
     assert peak <= FACTOR * size + FREE

@@ -46,7 +46,11 @@ def _index(cell: str) -> int:
 
 
 def _wrong_cell(file: Path, number: int, position: int, cell: str) -> str:
-    expected = f"index:value, such as 3:0.5, of an index up to {_MOST_INDEX}" if position else "a number, the label"
+    expected = (
+        f"index:value, such as 3:0.5, of an index up to {_MOST_INDEX}"
+        if position
+        else "a number, the label"
+    )
     return (
         f"line {number} of '{file}' holds {cell!r} as entry {position + 1}; expected {expected} "
         "(for other text pass format='csv')"

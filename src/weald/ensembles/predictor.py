@@ -224,13 +224,15 @@ class TablePredictor:
         Converts tables and rows to numeric columns.
     """
 
-    alone: Predictor
+    alone: Any
     reader: RowReader
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.alone, self.reader)
 
     def _check_classes(self) -> None:
+        if not isinstance(self.alone, Predictor):
+            raise ModelFormatError("the predictor has none of numeric columns.")
         n, found = self.reader.plan.n_columns, self.alone.forest.n_columns
         if n != found:
             raise ModelFormatError(f"the predictor splits {found} columns, but reads {n}.")

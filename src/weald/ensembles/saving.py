@@ -48,7 +48,9 @@ class Saved:
         except (ModelFormatError, MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:  # whatever inconsistent content leads to
-            raise ModelFormatError(f"the state of {name} is not a sound model: {error!r}.") from error
+            raise ModelFormatError(
+                f"the state of {name} is not a sound model: {error!r}."
+            ) from error
 
     def _set_state(self, state: dict[str, Any]) -> None:
         if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):

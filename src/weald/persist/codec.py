@@ -31,7 +31,7 @@ _DRAWS = "_ledger"  # a list of (index of the first tree, draws)
 # Entries of arrays that are made, each of about 16 bytes: so many per byte of the file, and so many
 # in any file. What `save` writes stays below: see `weald.trees.compact`.
 _MOST_A_BYTE, _MOST_FREE = 10 / 16, 2**22
-_OF_OBJECT, _OF_RANDOM_STATE = 10, 300
+_OF_OBJECT, _OF_ARRAYS, _OF_RANDOM_STATE = 10, 300, 300
 
 _NAMED_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -244,7 +244,8 @@ class Decoder:
             raise ModelFormatError(f"the file has an object of an unknown class: {shown(kind)}.")
         self._n_unowned -= 1
         state = encoded
-        self._spend(_OF_OBJECT + 3 * len(state) + (_n_entries(state) if _is_read(cls) else 0))
+        arrays = _OF_ARRAYS + _n_entries(state) if _is_read(cls) else 0
+        self._spend(_OF_OBJECT + 3 * len(state) + arrays)
         if not _is_read(cls):  # whose arrays are never written to
             state = {name: self._writeable(one) for name, one in encoded.items()}
         made = _estimator(cls, state) if issubclass(cls, BaseEstimator) else _part(cls, state)
@@ -257,7 +258,6 @@ class Decoder:
         self._left_to_make -= n_entries
         if self._left_to_make < 0:
             raise ModelFormatError("the model would take much more memory than its file.")
-
 
     def _writeable(self, value: Any) -> Any:
         """The value with copies of the arrays, which lie in the memory of the file."""
