@@ -30,7 +30,7 @@ _DRAWS = "_ledger"  # a list of (index of the first tree, draws)
 
 # Entries of arrays that are made, each of about 18 bytes: so many per byte of the file, and so many
 # in any file. What `save` writes stays below: see `weald.trees.compact`.
-_MOST_A_BYTE, _MOST_FREE = 10 / 18, 2**26 // 18
+_MOST_A_BYTE, _MOST_FREE = 10 / 18, 2**26 // 24
 _OF_OBJECT, _OF_ARRAYS, _OF_RANDOM_STATE = 10, 300, 300
 
 _NAMED_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
