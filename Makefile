@@ -24,7 +24,7 @@ FLOOR_TESTS := tests/contract tests/data tests/public
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-sklearn test-floor coverage docs wheel fuzz-api fuzz bench study micro check format stub sanitize portable clean \
+.PHONY: help demo test test-all test-sklearn test-floor coverage docs wheel fuzz-api fuzz fuzz-coverage bench study micro check format stub sanitize portable clean \
 	lint spelling types imports cpp-modules cpp-format stub-check size one-definition sanitize-package \
 	sanitize-pool portable-tools
 
@@ -89,8 +89,15 @@ coverage: .venv-coverage/ready ## the share of the package's Python lines that t
 fuzz-api: .venv-test/ready ## random pairs of parameters of every estimator; TIME=600 seconds, SEED=7, ARGS="--estimator Name"
 	PYTHONPATH=tests .venv-test/bin/python -m fuzz.run --seconds $(TIME) --seed $(SEED) $(ARGS)
 
-fuzz: .venv-test/ready ## damaged and hostile model files; TIME=600 seconds, SEED=7
-	PYTHONPATH=tests .venv-test/bin/python -m fuzz.model_files --seconds $(TIME) --seed $(SEED)
+fuzz: .venv-test/ready ## damaged and hostile model files; TIME=600 seconds, SEED=7, ARGS="--first 12"
+	PYTHONPATH=tests .venv-test/bin/python -m fuzz.model_files --seconds $(TIME) --seed $(SEED) $(ARGS)
+
+fuzz-coverage: .venv-fuzz/ready ## the same, guided by coverage (atheris); TIME=600 seconds
+	mkdir -p build/corpus && cp -n tests/golden/models/*.weald build/corpus
+	PYTHONPATH=tests .venv-fuzz/bin/python -m fuzz.guided build/corpus -max_total_time=$(TIME) -max_len=40000 -rss_limit_mb=4096
+.venv-fuzz/ready: $(PACKAGE)
+	$(call environment,fuzz)
+	$(call install,fuzz,'.[test,fuzz]')
 
 micro: build/micro ## measure the kernels alone, on one core
 	./build/micro
@@ -279,5 +286,5 @@ $(foreach build,$(PORTABLE),$(eval $(call portable_program,$(build),\
 -include $(wildcard build/portable/*/*.d)
 
 clean: ## remove all that these commands have made
-	rm -rf build dist docs/_generated .venv-docs .venv-wheel .venv-demo .venv-test .venv-floor .venv-coverage .venv-bench .venv-check \
+	rm -rf build dist docs/_generated .venv-docs .venv-wheel .venv-demo .venv-test .venv-floor .venv-fuzz .venv-coverage .venv-bench .venv-check \
 		.venv-sanitize .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The peak memory of a fit, in a process of its own: what it takes beside the table."""
+"""The peak memory of a fit or of loading a file, in a process of its own."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ try:
 except OSError:
     sys.exit(print("null"))
 before = bytes_of("VmRSS")
-model.fit(X, y)
+ACTION
 print(json.dumps(bytes_of("VmHWM") - before))
 """
 
@@ -39,7 +39,26 @@ def peak_of_fit(setting: str, *arguments: object) -> int:
 
     `setting` makes the three of `sys.argv`; a fit of its own pays for what a process starts once.
     """
-    command = [sys.executable, "-c", _BEFORE + setting + _AFTER, *map(str, arguments)]
+    return _peak(setting, "model.fit(X, y)", *arguments)
+
+
+_LOADER = """
+import contextlib
+from weald.persist.model_file import load
+with contextlib.suppress(weald.ModelFormatError):
+    load(sys.argv[2])  # what a process starts once
+"""
+
+
+def peak_of_load(path: object, warm: object) -> int:
+    """Bytes that `weald.load(path)` takes, also if it is refused; `warm` is loaded before."""
+    action = "with contextlib.suppress(weald.ModelFormatError): load(sys.argv[1])"
+    return _peak(_LOADER, action, path, warm)
+
+
+def _peak(setting: str, action: str, *arguments: object) -> int:
+    program = _BEFORE + setting + _AFTER.replace("ACTION", action)
+    command = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     peak = json.loads(done.stdout)
     if peak is None:

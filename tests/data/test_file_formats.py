@@ -179,7 +179,7 @@ def test_json_lines(write: Any, library: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "line 2 of '.*jsonl' is not valid JSON"),
+        ("{", "line 2, column 2 of '.*jsonl' is not valid JSON"),
         ("[1, 2]", "line 2 .* holds a JSON list; expected an object"),
         ('{"a": [1]}', "line 2 .* holds a list in column 'a'"),
         ('{"a": "1"}', "line 2 .* holds text in column 'a', which holds number in line 1"),

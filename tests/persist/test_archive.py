@@ -30,6 +30,19 @@ def test_what_is_written_is_read(tmp_path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
 
 
+def test_large_arrays_are_aligned_so_that_they_are_read_in_place(tmp_path) -> None:
+    arrays = {f"number {i}": np.full(2**14, float(i)) for i in range(3)} | {"small": np.ones(3)}
+    write_archive(tmp_path / "a.npz", FACTS, arrays)
+    _, found = read_archive(tmp_path / "a.npz")
+    for name, array in arrays.items():
+        assert np.array_equal(found[name], array)
+        assert found[name].flags.aligned
+    first, second = found["number 0"].ctypes.data, found["number 1"].ctypes.data
+    assert 0 < second - first - arrays["number 0"].nbytes < 1000  # both in the file's own bytes
+    with np.load(tmp_path / "a.npz") as file:
+        assert np.array_equal(file["number 2"], arrays["number 2"])
+
+
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch) -> None:
     file = tmp_path / "a.npz"
     write_archive(file, {"which": "old"}, ARRAYS)

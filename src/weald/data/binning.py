@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.cached import cached_property
+from weald.checked_state import CheckedState
 from weald.data.rows import Floats, Rows, whole_multiples
 from weald.data.sources import (
     AnyTable,
@@ -31,7 +32,7 @@ _TILE, _SLACK = 64, 7
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedTable:
+class BinnedTable(CheckedState):
     """Bin codes in the layout of the core, and the thresholds between bins.
 
     Code 0 means missing; other codes are 1 + the number of thresholds below the value.
@@ -49,6 +50,18 @@ class BinnedTable:
     @property
     def n_bins(self) -> NDArray[np.int32]:
         return (np.diff(self.first) + 1).astype(np.int32)
+
+    def prove_sound(self) -> None:
+        """Raise an error if the arrays do not fit together; the core checks every code."""
+        n_columns = len(self.first) - 1
+        _check_cuts(self.cuts, self.first)
+        width, rest = divmod(len(self.codes) - _SLACK, self.n_rows)
+        if rest or width < n_columns:
+            raise ValueError("codes must have one byte per row and column, and the padding")
+        if self.is_category is not None and self.is_category.shape != (n_columns,):
+            raise ValueError("is_category must have one entry per column")
+        if any(one.shape != (self.n_rows,) for one in self.wide.values()):
+            raise ValueError("wide codes must have one entry per row")
 
     def codes_of(self, column: int) -> NDArray[np.uint8]:
         """Return the codes of one column: tiles of 64 columns in row-major order."""
@@ -70,7 +83,7 @@ class BinnedTable:
 
 
 @dataclass(frozen=True, eq=False)
-class SortedTable:
+class SortedTable(CheckedState):
     """Values for the sorted engine of the core, and the thresholds it may use.
 
     `cuts[first[c]:first[c + 1]]` are the thresholds of column c; None allows a threshold between
@@ -83,6 +96,16 @@ class SortedTable:
     first: NDArray[np.int64] | None
     n_levels: NDArray[np.int32] | None = None
 
+    def prove_sound(self) -> None:
+        """Raise an error if the arrays do not fit together."""
+        n_columns = self.table.shape[1]
+        if self.cuts is not None and self.first is not None:
+            _check_cuts(self.cuts, self.first)
+        if self.first is not None and self.first.shape != (n_columns + 1,):
+            raise ValueError("first must have one entry per column and the total")
+        if self.n_levels is not None and self.n_levels.shape != (n_columns,):
+            raise ValueError("n_levels must have one entry per column")
+
     @property
     def n_rows(self) -> int:
         return int(self.table.shape[0])
@@ -91,6 +114,11 @@ class SortedTable:
     def saw_missing(self) -> NDArray[np.uint8]:
         """Whether each column has missing values."""
         return np.array([np.isnan(column).any() for column in self.table.T], dtype=np.uint8)
+
+
+def _check_cuts(cuts: Floats, first: NDArray[np.int64]) -> None:
+    if len(first) < 2 or first[0] != 0 or first[-1] != len(cuts) or (np.diff(first) < 0).any():
+        raise ValueError("first must begin at 0 and rise to the number of thresholds")
 
 
 def bin_rows(

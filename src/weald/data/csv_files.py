@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, Self, TypeAlias, cast
 
 # The stable API: in the main one, `native_namespace` was renamed within the supported versions.
 import narwhals.stable.v1 as nw
@@ -148,6 +148,7 @@ def _read_head(source: CsvFile) -> _Head:
     if has_header == "auto":
         has_header = any(_is_text(cell, source.marks) for cell in first)
     if has_header and len(rows) == 1:
+        refuse_nul(source.file)
         raise ValueError(
             f"'{source.file}' has a header and no row of data; expected at least one row below it "
             "(if the first row is data, pass header=False)"
@@ -236,6 +237,27 @@ def _scan(source: CsvFile, width: int) -> set[int]:
     return blank_lines
 
 
+class _Rows:
+    """The rows of a csv reader, and the line on which the last one begins."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self.begin = 1
+
+    @property
+    def line_num(self) -> int:
+        """The number of lines read."""
+        return int(self._reader.line_num)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> list[str]:
+        self.begin = self.line_num + 1
+        row: list[str] = next(self._reader)
+        return row
+
+
 @contextmanager
 def _csv_rows(file: Path, separator: str) -> Iterator[Any]:
     """Open a file with csv.reader, with clear errors for quotations that are not closed."""
@@ -243,12 +265,13 @@ def _csv_rows(file: Path, separator: str) -> Iterator[Any]:
     try:
         with decoded(file, newline="") as text:
             reader = csv.reader(text, strict=True, delimiter=separator)
+            rows = _Rows(reader)
             try:
-                yield reader
+                yield rows
             except csv.Error as error:
                 raise ValueError(
                     f"line {reader.line_num} of '{file}' is not valid csv: {error}; is a quotation "
-                    "mark not closed?"
+                    f"mark not closed? The row begins on line {rows.begin}."
                 ) from error
     finally:
         csv.field_size_limit(limit)

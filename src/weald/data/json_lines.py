@@ -55,7 +55,10 @@ def _float(value: Any) -> float:
 def _cells(line: str, number: int, file: Path) -> dict[str, Any]:
     try:
         cells = json.loads(line)
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
+        where = f"line {number}, column {error.pos + 1} of '{file}'"
+        raise ValueError(f"{where} is not valid JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:  # a number of very many digits; nesting
         raise ValueError(f"line {number} of '{file}' is not valid JSON: {error}") from error
     if not isinstance(cells, dict):
         raise ValueError(

@@ -12,6 +12,7 @@ from weald.data.text_files import decoded, opened
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)"
 _LABEL = re.compile(_NUMBER)
 _CELL = re.compile(rf"(?:\d+|qid):{_NUMBER}")
+_MOST_INDEX = 2**31 - 2  # of the columns of SciPy's sparse matrices here
 
 
 def read_libsvm(file: Path) -> tuple[Any, Any]:
@@ -33,14 +34,23 @@ def _check_lines(file: Path) -> None:
             n_rows += bool(cells)
             for position, cell in enumerate(cells):
                 kind = _CELL if position else _LABEL
-                if not kind.fullmatch(cell):
+                if not kind.fullmatch(cell) or (position and _index(cell) > _MOST_INDEX):
                     raise ValueError(_wrong_cell(file, number, position, cell))
     if n_rows == 0:
         raise ValueError(f"'{file}' is empty; expected at least one row of data")
 
 
+def _index(cell: str) -> int:
+    digits = cell.partition(":")[0]
+    return _MOST_INDEX + 1 if len(digits) > len(str(_MOST_INDEX)) else int(digits)
+
+
 def _wrong_cell(file: Path, number: int, position: int, cell: str) -> str:
-    expected = "index:value, such as 3:0.5" if position else "a number, the label"
+    expected = (
+        f"index:value, such as 3:0.5, of an index up to {_MOST_INDEX}"
+        if position
+        else "a number, the label"
+    )
     return (
         f"line {number} of '{file}' holds {cell!r} as entry {position + 1}; expected {expected} "
         "(for other text pass format='csv')"

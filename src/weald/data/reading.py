@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -254,8 +255,15 @@ def _refuse_options(
         )
 
 
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
+
+
 def _split_query(path: str | os.PathLike[str]) -> tuple[Path, dict[str, str]]:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be a str or a path; got {type(path).__name__}")
     text = os.fspath(path)
+    if _URL.match(text) and not Path(text).exists():
+        raise ValueError(f"'{text}' is an address; weald reads files only: download it first")
     name, mark, query = text.rpartition("?")
     if not mark or Path(text).exists():
         return Path(text), {}

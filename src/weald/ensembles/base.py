@@ -342,8 +342,7 @@ class TreeModel(NamesImportances, CheckedEstimator):
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         return {**self.forest_.fingerprint_arrays(), **self._plan.fingerprint_arrays()}
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
+    def _check_restored(self) -> None:
         if not hasattr(self, "forest_"):
             return
         plan, columns = self._plan, self.forest_.n_columns

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.checked_state import check_fields
 from weald.data import ColumnPlan, RowReader
 from weald.ensembles.multioutput import labels_of_outputs, shares_of_outputs
+from weald.errors import ModelFormatError
 from weald.threads import thread_count
 from weald.trees import Forest, RotatedForest
 
@@ -48,11 +50,14 @@ class Predictor:
             object.__setattr__(self, "classes", _read_only_copy(self.classes))
         object.__setattr__(self, "_n_threads", thread_count(self.n_jobs))
         # Warm up: load the trees into the core now rather than on the first request.
-        self._answer(np.zeros(self.forest.n_columns))
+        self.predict(np.zeros(self.forest.n_columns))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Rebuild on load: the number of cores may differ.
-        return type(self), (self.forest, self.loss, self.classes, self.n_jobs)
+        return _restored, (type(self), self.forest, self.loss, self.classes, self.n_jobs)
+
+    def _check_classes(self) -> None:
+        """Raise an error if there is not one probability per class."""
 
     def predict(self, X: NDArray[Any]) -> Any:
         """Predict as the model's `predict`."""
@@ -103,6 +108,23 @@ class Predictor:
         return None
 
 
+def _restored(kind: type[Any], *state: Any) -> Any:
+    """A predictor that is unpickled or copied: its state is checked like that of a model."""
+    try:
+        if not (isinstance(kind, type) and issubclass(kind, (Predictor, TablePredictor))):
+            raise TypeError("it names another class")
+        made = kind(*state)
+        check_fields(made)
+        made._check_classes()
+    except ModelFormatError:
+        raise
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise ModelFormatError(f"the state of a predictor is damaged: {error!r}.") from error
+    return made
+
+
 @dataclass(frozen=True, eq=False)
 class NumberPredictor(Predictor):
     """Regression with one output."""
@@ -137,6 +159,11 @@ class ClassPredictor(Predictor):
             return np.ones_like(self._answer(X))
         return self._answer(X, self.loss)
 
+    def _check_classes(self) -> None:
+        n = self.predict_proba(np.zeros(self.forest.n_columns)).shape[-1]
+        if n != len(self.classes):
+            raise ModelFormatError(f"the predictor has {len(self.classes)} classes, not {n}.")
+
 
 @dataclass(frozen=True, eq=False)
 class LabelPredictor(Predictor):
@@ -151,6 +178,11 @@ class LabelPredictor(Predictor):
     def predict_proba(self, X: NDArray[Any]) -> list[Floats]:
         """Predict as the model's `predict_proba`."""
         return shares_of_outputs(self._answer(X, self.loss), self.classes)
+
+    def _check_classes(self) -> None:
+        n = self._answer(np.zeros(self.forest.n_columns)).shape[-1]
+        if n != sum(map(len, self.classes)):
+            raise ModelFormatError(f"the predictor has other classes than its {n} outputs.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +226,16 @@ class TablePredictor:
 
     alone: Any
     reader: RowReader
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.alone, self.reader)
+
+    def _check_classes(self) -> None:
+        if not isinstance(self.alone, Predictor):
+            raise ModelFormatError("the predictor has none of numeric columns.")
+        n, found = self.reader.plan.n_columns, self.alone.forest.n_columns
+        if n != found:
+            raise ModelFormatError(f"the predictor splits {found} columns, but reads {n}.")
 
     def predict(self, X: Any) -> Any:
         """Predict as the model's `predict`."""

@@ -1,11 +1,9 @@
 """Saving fitted models to files, and the check of loaded ones."""
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import ModelFormatError
@@ -41,31 +39,43 @@ class Saved:
         check_is_fitted(self)
         save_model(self, path, oob=oob)
 
-    def _check_loaded(self) -> None:
-        """Raise if the fitted attributes, read from a file, are not consistent."""
-        for part in _estimators_within(vars(self)):
-            if isinstance(part, Saved):
-                part._check_loaded()
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state that is unpickled, copied or read from a model file, and check it."""
+        name = type(self).__name__
+        try:
+            self._set_state(state)
+            self._check_restored()
+        except (ModelFormatError, MemoryError, KeyboardInterrupt):
+            raise
+        except Exception as error:  # whatever inconsistent content leads to
+            raise ModelFormatError(
+                f"the state of {name} is not a sound model: {error!r}."
+            ) from error
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
+            raise TypeError("the state is not a dict of attributes")
+        super().__setstate__(state)  # type: ignore[misc]  # of scikit-learn's BaseEstimator
+
+    def _check_restored(self) -> None:
+        """Raise if the fitted attributes are not consistent; those of parts were checked before."""
 
 
 def check_prediction(model: Any, n_columns: int, *, is_plain: bool) -> None:
     """Predict a row of missing values, which involves every array of a model."""
     row = np.full((1, n_columns), np.nan) if is_plain else np.full((1, n_columns), None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the row has no column names
-        predicted = model.predict(row)
-        if hasattr(model, "predict_proba"):
-            model.predict_proba(row)
+    nameless = object.__new__(type(model))  # the row has no names, which would be a warning
+    vars(nameless).update(vars(model))
+    vars(nameless).pop("feature_names_in_", None)
+    with np.errstate(all="ignore"):
+        predicted = nameless.predict(row)
+        shares = nameless.predict_proba(row) if hasattr(nameless, "predict_proba") else None
     if len(predicted) != 1:
         raise ModelFormatError(f"{type(model).__name__} does not predict one value for one row.")
-
-
-def _estimators_within(value: Any) -> list[Any]:
-    """Fitted estimators in lists, tuples and dicts."""
-    if isinstance(value, BaseEstimator):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return [found for one in value for found in _estimators_within(one)]
-    return []
+    if shares is None:
+        return
+    of_outputs, classes = (shares, model.classes_)
+    if not isinstance(shares, list):
+        of_outputs, classes = [shares], [classes]
+    if [one.shape for one in of_outputs] != [(1, len(one)) for one in classes]:
+        raise ModelFormatError(f"{type(model).__name__} has not one probability per class.")

@@ -7,18 +7,18 @@ Only classes of `weald.persist.kinds` are read. The JSON of an object is
 
 import math
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from hashlib import blake2b
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
+from weald.checked_state import CheckedState, check_fields, field_types
 from weald.errors import ModelFormatError, shown
 from weald.persist.kinds import class_of, kind_of
 from weald.persist.not_saved import NotSaved
@@ -27,6 +27,11 @@ from weald.persist.not_saved import NotSaved
 # estimates, intervals and `refit_final` need.
 _ROW_RECORDS = ("_record", "_folds", "_final_input")
 _DRAWS = "_ledger"  # a list of (index of the first tree, draws)
+
+# Entries of arrays that are made, each of about 18 bytes: so many per byte of the file, and so many
+# in any file. What `save` writes stays below: see `weald.trees.compact`.
+_MOST_A_BYTE, _MOST_FREE = 10 / 18, 2**26 // 24
+_OF_OBJECT, _OF_ARRAYS, _OF_RANDOM_STATE = 10, 300, 300
 
 _NAMED_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -149,19 +154,32 @@ def _cannot_save(value: Any, where: str, what: str) -> ModelFormatError:
 class Decoder:
     """Inverts `Encoder`; raises ModelFormatError for anything that it cannot have written."""
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], size: int) -> None:
         self._arrays = arrays
+        self._left_to_make = _MOST_A_BYTE * size + _MOST_FREE
+        self._n_unowned = 0
         self._objects: list[Any] = []
+        self._not_saved = NotSaved()
+        self._left_to_copy = sum(one.nbytes for one in arrays.values())
 
-    def decode(self, value: Any) -> Any:
-        """The value of a JSON tree."""
-        if isinstance(value, list):
-            return [self.decode(one) for one in value]
-        if not isinstance(value, dict):
-            return value
+    def decode(self, value: dict[str, Any]) -> Any:
+        """The value of a JSON object, in which those within it were decoded before."""
+        try:
+            return self._decoded(value)
+        except (ModelFormatError, MemoryError):
+            raise
+        except Exception as error:  # whatever inconsistent content leads to
+            raise ModelFormatError(f"its content is not a sound model: {error!r}.") from error
+
+    def _decoded(self, value: dict[str, Any]) -> Any:
         if value.keys() == {"kind", "state"}:
             return self._object(value["kind"], value["state"])
-        what = value.get("is")
+        if "is" not in value:
+            self._n_unowned += 1
+            if self._n_unowned > 2:  # the state of an object that ends here, or the whole
+                raise ModelFormatError("the file has a JSON object of no kind.")
+            return value
+        what = value["is"]
         read: Callable[[dict[str, Any]], Any] | None = None
         if isinstance(what, str):
             read = getattr(self, f"_read_{what}", None)
@@ -173,16 +191,16 @@ class Decoder:
         return _NAMED_FLOATS[value["value"]]
 
     def _read_tuple(self, value: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(self.decode(one) for one in value["items"])
+        return tuple(_list(value["items"]))
 
     def _read_set(self, value: dict[str, Any]) -> set[Any]:
-        return {self.decode(one) for one in value["items"]}
+        return set(_list(value["items"]))
 
     def _read_frozenset(self, value: dict[str, Any]) -> frozenset[Any]:
         return frozenset(self._read_set(value))
 
     def _read_dict(self, value: dict[str, Any]) -> dict[Any, Any]:
-        return {self.decode(key): self.decode(one) for key, one in value["items"]}
+        return dict(_list(value["items"]))
 
     def _read_bunch(self, value: dict[str, Any]) -> Bunch:
         return Bunch(**self._read_dict(value))
@@ -191,16 +209,16 @@ class Decoder:
         return slice(None)
 
     def _read_not_saved(self, _value: dict[str, Any]) -> NotSaved:
-        return NotSaved()
+        return self._not_saved
 
     def _read_array(self, value: dict[str, Any]) -> NDArray[Any]:
-        return self._arrays[value["name"]].copy()
+        return self._arrays[value["name"]]
 
     def _read_scalar(self, value: dict[str, Any]) -> Any:
-        return self.decode(value["value"])[()]
+        return value["value"][()]
 
     def _read_objects(self, value: dict[str, Any]) -> NDArray[Any]:
-        items = [self.decode(one) for one in value["items"]]
+        items = _list(value["items"])
         shape = tuple(value["shape"])
         if math.prod(shape) != len(items):
             raise ModelFormatError("an array of objects has another size than its shape.")
@@ -209,8 +227,9 @@ class Decoder:
         return array.reshape(shape)
 
     def _read_random_state(self, value: dict[str, Any]) -> np.random.RandomState:
+        self._spend(_OF_RANDOM_STATE)
         state = np.random.RandomState()
-        state.set_state(tuple(self.decode(value["items"])))
+        state.set_state(tuple(_list(value["items"])))
         return state
 
     def _read_same(self, value: dict[str, Any]) -> Any:
@@ -223,10 +242,58 @@ class Decoder:
         cls = class_of(kind) if isinstance(kind, str) else None
         if cls is None or not isinstance(encoded, dict):
             raise ModelFormatError(f"the file has an object of an unknown class: {shown(kind)}.")
-        state = {name: self.decode(one) for name, one in encoded.items()}
+        self._n_unowned -= 1
+        state = encoded
+        arrays = _OF_ARRAYS + _n_entries(state) if _is_read(cls) else 0
+        self._spend(_OF_OBJECT + 3 * len(state) + arrays)
+        if not _is_read(cls):  # whose arrays are never written to
+            state = {name: self._writeable(one) for name, one in encoded.items()}
         made = _estimator(cls, state) if issubclass(cls, BaseEstimator) else _part(cls, state)
+        self._spend(3 * len(getattr(made, "__dict__", ())))
         self._objects.append(made)
         return made
+
+    def _spend(self, n_entries: int) -> None:
+        """Count what is made, before it is: a file may name one array in very many places."""
+        self._left_to_make -= n_entries
+        if self._left_to_make < 0:
+            raise ModelFormatError("the model would take much more memory than its file.")
+
+    def _writeable(self, value: Any) -> Any:
+        """The value with copies of the arrays, which lie in the memory of the file."""
+        if isinstance(value, np.ndarray):
+            # A file may name one array very often: as much as it holds is copied, the rest shared.
+            if value.flags.writeable or value.nbytes > self._left_to_copy:
+                return value
+            self._left_to_copy -= value.nbytes
+            return value.copy()
+        if type(value) is list:
+            value[:] = map(self._writeable, value)
+        elif type(value) is tuple:
+            return tuple(map(self._writeable, value))
+        elif type(value) in (dict, Bunch):
+            value.update({name: self._writeable(one) for name, one in value.items()})
+        return value
+
+
+def _is_read(cls: type[Any]) -> bool:
+    """Whether the core reads its arrays: they become numbers of 8 bytes, mostly twice."""
+    return issubclass(cls, CheckedState)
+
+
+def _n_entries(value: Any) -> int:
+    """Number of entries of all arrays in a state."""
+    if isinstance(value, np.ndarray):
+        return value.size
+    if isinstance(value, dict):
+        return sum(map(_n_entries, value.values()))
+    return sum(map(_n_entries, value)) if isinstance(value, (list, tuple)) else 0
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ModelFormatError(f"the file has {shown(value)} instead of a list.")
+    return value
 
 
 def _estimator(cls: type[Any], state: dict[str, Any]) -> Any:
@@ -257,7 +324,7 @@ def _defaults(cls: type[Any], names: set[str]) -> dict[str, Any]:
 
 def _part(cls: type[Any], state: dict[str, Any]) -> Any:
     """An object of a dataclass, whose fields have the annotated types."""
-    if is_dataclass(cls) and not state.keys() <= _annotations(cls).keys():
+    if is_dataclass(cls) and not state.keys() <= field_types(cls).keys():
         raise ModelFormatError(f"{cls.__name__} has no such fields: {sorted(state)}.")
     if "__setstate__" in _own_names(cls):
         made = object.__new__(cls)
@@ -268,49 +335,5 @@ def _part(cls: type[Any], state: dict[str, Any]) -> Any:
         made = object.__new__(cls)
         vars(made).update(state)
     if is_dataclass(cls):
-        for name, annotation in _annotations(cls).items():
-            if not fits(getattr(made, name), annotation):
-                raise ModelFormatError(f"{cls.__name__}.{name} is of a wrong type.")
+        check_fields(made)
     return made
-
-
-@cache
-def _annotations(cls: type[Any]) -> dict[str, Any]:
-    hints = get_type_hints(cls)
-    return {one.name: hints[one.name] for one in fields(cls) if one.init}
-
-
-def fits(value: Any, annotation: Any) -> bool:
-    """Whether a value is of an annotated type.
-
-    >>> fits((1, 2), tuple[int, ...]), fits([1.5], list[int]), fits(None, int | None)
-    (True, False, True)
-    """
-    if annotation is Any:
-        return True
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin in (Union, types.UnionType):
-        return any(fits(value, one) for one in arguments)
-    if origin is ClassVar:
-        return True
-    if origin is np.ndarray:
-        (scalar,) = get_args(arguments[1]) or (Any,)
-        is_array = isinstance(value, np.ndarray)
-        return is_array and (scalar is Any or np.issubdtype(value.dtype, scalar))
-    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
-        return isinstance(value, tuple) and all(fits(one, arguments[0]) for one in value)
-    if origin is tuple:
-        same = isinstance(value, tuple) and len(value) == len(arguments)
-        return same and all(map(fits, value, arguments))
-    if origin is not None and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(fits(one, arguments[1]) for one in value.values())
-    if origin is not None and issubclass(origin, Sequence):
-        same = isinstance(value, (list, tuple))
-        return same and all(fits(one, arguments[0]) for one in value)
-    if annotation is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if annotation is int:
-        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if annotation is None or annotation is type(None):
-        return value is None
-    return isinstance(value, annotation) if isinstance(annotation, type) else True

@@ -1,6 +1,8 @@
 """Model files: `save_model` and `load`."""
 
 import os
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,9 @@ from weald.version import __version__
 
 # Raised by one when a reader of the earlier format could misread a file.
 FORMAT = 1
+
+# How the text of every format begins, so that newer ones are recognised before they are decoded.
+_NEWER = re.compile(r'\{"format":(\d{1,9}),"weald":"([^"]{0,99})",')
 
 
 def save_model(model: Any, path: str | os.PathLike[str], *, oob: bool = False) -> None:
@@ -60,16 +65,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     True
     """
     file = _path(path)
-    header, arrays = read_archive(file)
+    header, _ = read_archive(file, _decoding)
     try:
-        return _decoded(header, arrays)
+        return _model_of(header)
     except ModelFormatError as error:
         raise ModelFormatError(f"{str(file)!r} cannot be loaded: {error}") from error
 
 
 def model_of_bytes(content: bytes) -> Any:
     """Load a model from the content of its file."""
-    return _decoded(*parse_archive(content))
+    header, _ = parse_archive(content, _decoding)
+    return _model_of(header)
 
 
 def _path(path: str | os.PathLike[str]) -> Path:
@@ -84,30 +90,28 @@ def _encoded(model: Any, *, oob: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"format": FORMAT, "weald": __version__, "model": encoded}, encoder.arrays
 
 
-def _decoded(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
+def _decoding(text: str, arrays: Mapping[str, Any]) -> Callable[[dict[str, Any]], Any]:
+    """Decodes the JSON while it is parsed, unless it is of a newer format."""
+    found = _NEWER.match(text)
+    if found is not None:
+        _check_format(int(found[1]), found[2])
+    return Decoder(arrays, len(text) + sum(one.nbytes for one in arrays.values())).decode
+
+
+def _model_of(header: dict[str, Any]) -> Any:
     number = header.get("format")
     if type(number) is not int or number < 1:
         raise ModelFormatError(f"it names no format; got {shown(number)}.")
-    if number > FORMAT:
-        raise ModelFormatError(
-            f"it has format {number}, written by weald {header.get('weald')}; weald "
-            f"{__version__} reads formats up to {FORMAT}. Upgrade weald."
-        )
-    try:
-        model = Decoder(arrays).decode(header.get("model"))
-        _check_sound(model)
-    except ModelFormatError:
-        raise
-    except (MemoryError, KeyboardInterrupt):
-        raise
-    except Exception as error:  # whatever inconsistent content leads to
-        raise ModelFormatError(f"its content is not a sound model: {error!r}.") from error
+    _check_format(number, header.get("weald"))
+    model = header.get("model")
+    if not hasattr(model, "save"):
+        raise ModelFormatError(f"it holds no model, but {shown(type(model).__name__)}.")
     return model
 
 
-def _check_sound(model: Any) -> None:
-    """Raise if a model, or one within it, is not consistent."""
-    check = getattr(model, "_check_loaded", None)
-    if check is None:
-        raise ModelFormatError(f"it holds no model, but {shown(type(model).__name__)}.")
-    check()
+def _check_format(number: int, version: object) -> None:
+    if number > FORMAT:
+        raise ModelFormatError(
+            f"it has format {number}, written by weald {version}; weald "
+            f"{__version__} reads formats up to {FORMAT}. Upgrade weald."
+        )

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.checked_state import CheckedState
 from weald.resampling.content import Hashes
 
 
 @dataclass(frozen=True, eq=False)
-class RowSamples:
+class RowSamples(CheckedState):
     """In-bag counts of all base estimators of an ensemble, recomputed on demand.
 
     Rows are sorted by content (`ordered_rows`). Each base estimator makes `n_draws` draws of rows
@@ -99,5 +100,20 @@ class RowSamples:
         state["place"] = self.place.astype(np.int32) if self.n < 2**31 else self.place
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state | {"place": state["place"].astype(np.intp)})
+    def _fields_of(self, state: dict[str, Any]) -> dict[str, Any]:
+        place = state["place"]
+        if not np.issubdtype(place.dtype, np.integer):
+            raise TypeError("place must be an array of integers")
+        return state | {"place": place.astype(np.intp)}
+
+    def prove_sound(self) -> None:
+        """Raise an error if the arrays do not fit together; the core checks the rest."""
+        place = self.place
+        if place.ndim != 1 or ((place < -1) | (place >= self.n)).any():
+            raise ValueError("place must hold positions of the sorted rows, or -1")
+        for name in ("mass", "group_of"):
+            array = getattr(self, name)
+            if array is not None and array.shape != (self.n,):
+                raise ValueError(f"{name} must have one entry per row")
+        if self.keys is not None and self.keys.shape != (self.n_units, 2):
+            raise ValueError("keys must have two words per row or group")

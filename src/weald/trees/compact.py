@@ -14,7 +14,8 @@ from weald import _native
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-_WHOLE = (np.uint8, np.uint16, np.uint32)
+# Not of one byte: a forest in memory takes at most ten times its file.
+_WHOLE = (np.uint16, np.uint32)
 _SIGNED = (np.int8, np.int16, np.int32)
 
 
@@ -46,29 +47,53 @@ def compact(arrays: dict[str, Any]) -> dict[str, Any]:
 def expanded(kept: dict[str, Any]) -> dict[str, Any]:
     """Invert `compact`; `category_set` is omitted if there are no categorical splits."""
     arrays = dict(kept)
-    feature = arrays["feature"] = kept["feature"].astype(np.int32)
-    n, inner = len(feature), feature >= 0
+    feature = arrays["feature"] = _whole_numbers(kept["feature"])
+    n, is_inner = len(feature), feature >= 0
+    # Indices: NumPy scatters by them five times faster than by a mask.
+    inner, leaves = np.flatnonzero(is_inner), np.flatnonzero(~is_inner)
     if "right" not in kept:
-        arrays["right"] = right_of(inner, kept["first_node"])
+        arrays["right"] = right_of(is_inner, kept["first_node"])
     if isinstance(kept["threshold"], tuple):
-        arrays["threshold"] = np.zeros(n)
-        arrays["threshold"][inner] = kept["threshold"][0]
-    gain = arrays["gain"] = np.zeros(n)
-    gain[inner], *of_leaves = kept["gain"]
+        arrays["threshold"] = _scattered(n, (inner, *kept["threshold"]))
+    of_inner, *of_leaves = kept["gain"]
+    arrays["gain"] = _scattered(n, (inner, of_inner))
     if of_leaves:
         which, numbers = of_leaves
-        gain[np.flatnonzero(~inner)[which]] = numbers
+        arrays["gain"][leaves[which]] = numbers
     if isinstance(kept["missing_left"], tuple):
         sides = np.zeros(n, dtype=np.uint8)
-        sides[inner] = np.unpackbits(kept["missing_left"][0], count=int(inner.sum()))
+        sides[inner] = np.unpackbits(kept["missing_left"][0], count=len(inner))
         arrays["missing_left"] = sides
-    weight = arrays["weight"] = np.empty(n)
-    weight[inner], weight[~inner] = kept["weight"]
+    of_inner, of_leaves = kept["weight"]
+    arrays["weight"] = _scattered(n, (inner, of_inner), (leaves, of_leaves))
     if isinstance(kept["value"], tuple):
-        arrays["value"] = kept["value"][0].astype(np.float64) / weight[~inner][:, np.newaxis]
+        of_leaves = arrays["weight"][leaves]
+        arrays["value"] = _numbers(kept["value"][0]) / of_leaves[:, np.newaxis]
     else:
-        arrays["value"] = kept["value"].astype(np.float64)
+        arrays["value"] = _numbers(kept["value"]).astype(np.float64, copy=False)
     return arrays
+
+
+def _numbers(array: Array) -> Array:
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"an array of {array.dtype} is not one of numbers")
+    return array
+
+
+def _whole_numbers(array: Array) -> NDArray[np.int32]:
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"an array of {array.dtype} is not one of whole numbers")
+    return array.astype(np.int32, copy=False)
+
+
+def _scattered(n: int, *parts: tuple[NDArray[np.intp], Array]) -> Floats:
+    """An array of n numbers: those of each part at its indices, and zeros elsewhere."""
+    result = np.zeros(n)
+    for indices, numbers in parts:
+        if numbers.shape != indices.shape:
+            raise ValueError(f"expected {len(indices)} numbers")
+        result[indices] = _numbers(numbers)
+    return result
 
 
 def difference(arrays: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
@@ -86,6 +111,8 @@ def difference(arrays: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]
 
 def with_difference(others: dict[str, Any], different: dict[str, Any]) -> dict[str, Any]:
     """Invert `difference`: `others` with what is different, in the types of `others`."""
+    if not isinstance(different, dict):
+        raise TypeError("the difference of two forests must be a dict")
     arrays = dict(others)
     for name, one in different.items():
         other = others[name]
@@ -110,7 +137,7 @@ def _not_zero(array: Floats) -> tuple[Any, ...]:
     """Return indices (a full slice if many) and values of non-zero numbers; () if there are none.
 
     >>> _not_zero(np.array([0.0, 0.0, 0.0, 0.1]))
-    (array([3], dtype=uint8), array([0.1]))
+    (array([3], dtype=uint16), array([0.1]))
     """
     others = np.flatnonzero(array.view(np.uint64))  # -0 is not 0
     if len(others) == 0:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.cached import cached_property
+from weald.checked_state import CheckedState
 from weald.trees.compact import compact, difference, expanded, with_difference
 from weald.trees.frozen import freeze_all
 from weald.trees.growing import GrownTree, GrownTrees
@@ -32,8 +33,13 @@ def unit_parts(unit: float) -> tuple[float, int]:
     return (unit, 0) if abs(exponent) <= _MODERATE else (mantissa, exponent)
 
 
+# The core needs memory for each column, so a state that claims more columns than this is not proven
+# alone, but with the columns of its model.
+_COLUMNS_ALONE = 2**16
+
+
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(CheckedState):
     """Concatenated trees, each in pre-order: the left child of a node is the next node.
 
     Attributes
@@ -267,7 +273,12 @@ class Forest:
 
     def prove_sound(self) -> None:
         """Validate arrays from external sources; raises an error if they are corrupt."""
-        self._predictor  # noqa: B018  # its constructor validates
+        if len(self.weight) != len(self.feature) or len(self.gain) != len(self.feature):
+            raise ValueError("weight and gain must have one entry per node")
+        if self.saw_missing is not None and self.saw_missing.shape != (self.n_columns,):
+            raise ValueError("saw_missing must have one entry per column")
+        if self.n_columns <= _COLUMNS_ALONE:
+            self._predictor  # noqa: B018  # its constructor validates
 
     @cached_property
     def _predictor(self) -> "_native.Predictor":
@@ -300,7 +311,8 @@ class Forest:
 
     def with_difference(self, different: dict[str, Any]) -> "Forest":
         """The forest whose `beyond(self)` is given; equal arrays are shared."""
-        return Forest(**with_difference(self._fields(), different))
+        whole = with_difference(self._fields(), different)
+        return Forest(**whole) if different else self
 
     def _fields(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -308,9 +320,8 @@ class Forest:
     def __getstate__(self) -> dict[str, Any]:
         return compact(self._fields())
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(expanded(state))
-        self.__post_init__()
+    def _fields_of(self, state: dict[str, Any]) -> dict[str, Any]:
+        return expanded(state)
 
 
 def mean_shares(gains: Floats) -> Floats:

@@ -171,6 +171,15 @@ class OptionForest(Forest):
         options = int((self.next_option > 0).sum())
         return f"<OptionForest: {len(self.value)} leaves, {options} additional options>"
 
+    def prove_sound(self) -> None:
+        """Validate arrays from external sources; raises an error if they are corrupt."""
+        ends = [self.first_node.tolist(), self.first_leaf.tolist(), self.output.tolist()]
+        if ends != [[0, len(self.feature)], [0, len(self.value)], [-1]]:
+            raise ValueError("an option tree is one tree with values of all outputs")
+        if self.tree_weight.shape != (1,) or self.base_score.shape != self.value.shape[1:]:
+            raise ValueError("tree_weight and base_score do not fit the leaf values")
+        super().prove_sound()
+
     @cached_property
     def _predictor(self) -> Any:
         names = {f.name for f in fields(Branch)} - {"weight", "gain"}

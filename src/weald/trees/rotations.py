@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.cached import cached_property
+from weald.checked_state import CheckedState
 from weald.trees.forest import Forest
 from weald.trees.forest_training import ForestLimits, OutOfBag
 from weald.trees.frozen import freeze_all
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rotations:
+class Rotations(CheckedState):
     """Transformation of table rows to the columns of each tree.
 
     A tree's columns are the components of its blocks, then the unrotated columns, then the
@@ -55,9 +56,17 @@ class Rotations:
     def __post_init__(self) -> None:
         freeze_all(self)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        freeze_all(self)
+    def prove_sound(self) -> None:
+        """Validate the sizes; `RotatedForest` proves the rest with the trees."""
+        n, first = len(self.rotated), self.first_of_block
+        if first[0] != 0 or first[-1] != n or (np.diff(first) < 1).any():
+            raise ValueError("first_of_block must begin at 0 and rise to the rotated columns")
+        if self.centre.shape != (n,) or self.scale.shape != (n,):
+            raise ValueError("centre and scale must have one entry per rotated column")
+        if self.order.ndim != 2 or self.order.shape[1] != n:
+            raise ValueError("order must have the shape (trees, rotated columns)")
+        if self.loading.shape != (len(self.order), int((np.diff(first) ** 2).sum())):
+            raise ValueError("loading must have the squared sizes of the blocks for every tree")
 
     @property
     def n_columns(self) -> int:
@@ -154,7 +163,7 @@ def _combination(loadings: Floats, names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class RotatedForest:
+class RotatedForest(CheckedState):
     """A forest and the rotations of its trees, which predicts for unrotated rows."""
 
     forest: Forest
@@ -172,9 +181,13 @@ class RotatedForest:
     def value_range(self) -> tuple[float, float]:
         return self.forest.value_range
 
+    def prove_sound(self) -> None:
+        """Validate arrays from external sources; raises an error if they are corrupt."""
+        self._predictor  # noqa: B018  # its constructor validates
+
     def prepared(self) -> "RotatedForest":
         """Create the predictor now, so that the first prediction is not slower; return self."""
-        assert self._predictor
+        self.prove_sound()
         return self
 
     def predict(self, table: NDArray[Any], *, n_threads: int) -> Floats:

@@ -12,9 +12,9 @@ import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.errors import ModelFormatError
-from weald.persist.archive import parse_archive
+from weald.persist.archive import archive_bytes, parse_archive
 from weald.persist.codec import Encoder
-from weald.persist.model_file import _decoded, model_bytes, model_of_bytes
+from weald.persist.model_file import model_bytes, model_of_bytes
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -127,7 +127,7 @@ def test_a_corrupt_model_file(wrong: Any) -> None:
     header["model"]["state"]["forest_"] = json.loads(text)
     arrays |= {f"wrong {name}": array for name, array in encoder.arrays.items()}
     with pytest.raises(ModelFormatError, match="not a sound model|trees split four columns"):
-        _decoded(header, arrays)
+        model_of_bytes(archive_bytes(header, arrays))
 
 
 def test_an_unfitted_model() -> None:

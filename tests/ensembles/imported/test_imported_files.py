@@ -140,6 +140,15 @@ def test_categories_of_catboost_are_refused(tmp_path) -> None:
         weald.from_catboost(file)
 
 
+def test_categories_in_nested_trees_of_catboost_are_refused(tmp_path) -> None:
+    def change(document: Any) -> None:
+        document["trees"][3]["split"]["split_type"] = "OnlineCtr"
+
+    file = changed("catboost_lossguide.json", tmp_path, change)
+    with pytest.raises(ValueError, match="tree 3 splits on OnlineCtr"):
+        weald.from_catboost(file)
+
+
 def test_linear_leaves_of_lightgbm_are_refused(tmp_path) -> None:
     text = (FOLDER / "lightgbm_regression.txt").read_text(encoding="utf-8")
     (tmp_path / "a.txt").write_text(text.replace("is_linear=0", "is_linear=1"), encoding="utf-8")

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
+from weald.checked_state import CheckedState
 from weald.data import Rows, as_one_array, class_rows, levels_of, steady
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, TreeModel, keep_columns
@@ -24,7 +25,7 @@ _NEAR = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
-class FoundStump:
+class FoundStump(CheckedState):
     """One split and its two leaves; `column` -1: no split, one leaf.
 
     For a categorical column `left_set` is the bit set of categories that go left, 64 per word.
@@ -41,6 +42,16 @@ class FoundStump:
     leaf_classes: tuple[int, int]
     left_set: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     samples: tuple[int, int] | None = None
+
+    def prove_sound(self) -> None:
+        """Raise an error if the leaves do not fit together."""
+        n_classes = len(self.left)
+        if self.column < -1 or np.isnan(self.threshold) or self.left_set.ndim != 1:
+            raise ValueError("column or threshold out of range")
+        if self.left.shape != (n_classes,) or self.right.shape != (n_classes,):
+            raise ValueError("both leaves must have one weight per class")
+        if not all(0 <= one < n_classes for one in self.leaf_classes):
+            raise ValueError("leaf_classes must be indices of classes")
 
     @property
     def sides(self) -> list[Floats]:

@@ -303,8 +303,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             state["forest_"] = self.forest_.beyond(self._unrefitted)
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+    def _set_state(self, state: dict[str, Any]) -> None:
+        super()._set_state(state)
         if "forest_" in state:
             self.forest_ = self._unrefitted.with_difference(state["forest_"])
 

@@ -56,11 +56,11 @@ def from_catboost(
     n_columns = _n_columns(document)
     missing_left = np.array([one.get("nan_value_treatment") != "AsTrue" for one in features])
     scale, bias = document["scale_and_bias"]
-    if "oblivious_trees" not in document:
-        raise ValueError("trees of another grow_policy than 'SymmetricTree' cannot be imported.")
+    is_symmetric = "oblivious_trees" in document
+    read = _tree if is_symmetric else _asymmetric_tree
     trees = [
-        _tree(tree, number, float(scale), np.array(columns, dtype=np.int64), missing_left)
-        for number, tree in enumerate(document["oblivious_trees"])
+        read(tree, number, float(scale), np.array(columns, dtype=np.int64), missing_left)
+        for number, tree in enumerate(document["oblivious_trees" if is_symmetric else "trees"])
     ]
     n_scores = len(bias)
     outputs = [-1 if n_scores > 1 else 0] * len(trees)
@@ -133,11 +133,7 @@ def _tree(
     """An oblivious tree: level k of the tree splits by the last split but k."""
     splits = tree["splits"] or []
     for split in splits:
-        if split["split_type"] != "FloatFeature":
-            raise ValueError(
-                f"tree {number} splits on {split['split_type']} (categories, text or embeddings), "
-                "which cannot be imported. Encode these columns before training."
-            )
+        _check_split(split, number)
     depth = len(splits)
     order = splits[::-1]  # CatBoost's first split is the lowest bit of the leaf index
     feature = np.array([int(one["float_feature_index"]) for one in order], dtype=np.int64)
@@ -158,6 +154,58 @@ def _tree(
         value=np.concatenate([np.zeros((n_inner, value.shape[1])), value]),
         weight=_weights_of_nodes(weights),
         gain=np.zeros(n_inner + n_leaves),
+    )
+
+
+def _check_split(split: dict[str, Any], number: int) -> None:
+    if split["split_type"] != "FloatFeature":
+        raise ValueError(
+            f"tree {number} splits on {split['split_type']} (categories, text or embeddings), "
+            "which cannot be imported. Encode these columns before training."
+        )
+
+
+def _asymmetric_tree(
+    tree: dict[str, Any], number: int, scale: float, columns: Any, missing_left: Any
+) -> ForeignTree:
+    """A tree of nested nodes, as of grow_policy "Depthwise" and "Lossguide"."""
+    nodes = [tree]
+    left, right = [], []
+    for node in nodes:  # which grows meanwhile
+        if "split" in node:
+            _check_split(node["split"], number)
+            left.append(len(nodes))
+            right.append(len(nodes) + 1)
+            nodes += [node["left"], node["right"]]
+        else:
+            left.append(-1)
+            right.append(-1)
+    is_inner = np.array(left) >= 0
+    splits = [node["split"] for node in nodes if "split" in node]
+    leaves = [node for node in nodes if "split" not in node]
+    column = np.array([int(one["float_feature_index"]) for one in splits], dtype=np.int64)
+    of_leaves = np.array([one["value"] for one in leaves], dtype=np.float64).reshape(
+        len(leaves), -1
+    )
+    value = np.zeros((len(nodes), of_leaves.shape[1]))
+    value[~is_inner] = scale * of_leaves
+    weight = np.array([float(node.get("weight") or 0.0) for node in nodes])
+    for i in np.flatnonzero(is_inner)[::-1]:  # children come after their parent
+        weight[i] = weight[left[i]] + weight[right[i]]
+    feature, threshold = np.full(len(nodes), -1), np.zeros(len(nodes))
+    goes_left = np.zeros(len(nodes), dtype=bool)
+    feature[is_inner] = columns[column]
+    threshold[is_inner] = of_float32(np.array([float(one["border"]) for one in splits]))
+    goes_left[is_inner] = missing_left[column]
+    return ForeignTree(
+        left=np.array(left),
+        right=np.array(right),
+        feature=feature,
+        threshold=threshold,
+        missing_left=goes_left,
+        value=value,
+        weight=weight,
+        gain=np.zeros(len(nodes)),
     )
 
 

@@ -167,5 +167,5 @@ def imported_model(
     model._keep(forest, link=link, source=source, plan=plan, names=names)
     if isinstance(model, ImportedClassifier):
         model.classes_ = np.asarray(classes)
-    model._check_loaded()
+    model._check_restored()
     return model

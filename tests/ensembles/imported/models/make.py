@@ -64,6 +64,11 @@ def main() -> None:
     keep(
         "catboost_four_classes.json", cat, numbers, lambda path: cat.save_model(path, format="json")
     )
+    nested = {**quiet, "grow_policy": "Lossguide", "nan_mode": "Max", "max_leaves": 6}
+    cat = catboost.CatBoostClassifier(**nested).fit(numbers, labels)
+    keep("catboost_lossguide.json", cat, numbers, lambda path: cat.save_model(path, format="json"))
+    cat = catboost.CatBoostRegressor(**quiet, grow_policy="Depthwise").fit(numbers, y)
+    keep("catboost_depthwise.json", cat, numbers, lambda path: cat.save_model(path, format="json"))
     shown = X[:40].astype(object).where(X[:40].notna(), None)
     (FOLDER / "expected.json").write_text(
         json.dumps({"rows": shown.to_numpy().tolist(), "predictions": found}), encoding="utf-8"
