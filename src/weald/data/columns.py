@@ -58,27 +58,31 @@ class Category:
     """
 
     levels: tuple[Level, ...]
-    parts: ClassVar[tuple[str, ...]] = ("",)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return ("",)
+
+    @property
+    def all_levels(self) -> tuple[Level, ...]:
+        """The categories that the column is known to hold."""
+        return self.levels
 
     @classmethod
     def from_values(
         cls, values: Values, counted: NDArray[np.bool_] | None
-    ) -> tuple["Category", list[Floats]]:
+    ) -> tuple["Category", list[NDArray[Any]]]:
         """Collect the categories of rows with positive weight, and convert the column."""
-        codes, found = values.coded()
-        level_of = _levels(found, values.label)
-        total: dict[Level, int] = {}
-        # Missing values have code -1 and are counted first.
-        counts = np.bincount(np.add(codes, 1, dtype=np.intp), counted, len(found) + 1)
-        for level, count in zip(level_of, counts[1:].astype(np.int64).tolist(), strict=True):
-            if level is not None and count > 0:
-                total[level] = total.get(level, 0) + count
-        column = cls(tuple(sorted(_kept(total))))
-        return column, [column._encoded(codes, level_of)]
+        codes, level_of, total = count_levels(values, counted)
+        column = Category(kept_levels(total))
+        return column, column._arrays(codes, level_of)
 
     def read(self, values: Values) -> list[NDArray[Any]]:
-        codes, found = _coded_like(values, self.levels)
-        return [self._encoded(codes, _levels(found, values.label))]
+        codes, found = _coded_like(values, self.all_levels)
+        return self._arrays(codes, _levels(found, values.label))
+
+    def _arrays(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> list[NDArray[Any]]:
+        return [self._encoded(codes, levels)]
 
     def _encoded(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> Floats:
         index_of = {level: float(i) for i, level in enumerate(self.levels)}
@@ -167,6 +171,29 @@ class Span:
 
 
 Column: TypeAlias = Number | Category | Ordered | Moment | Span
+
+
+def count_levels(
+    values: Values, counted: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], list[Level | None], dict[Level, int]]:
+    """Codes of the rows, the category of each code, and the number of rows of each category.
+
+    Of rows with positive weight only, which `counted` masks (None: all).
+    """
+    codes, found = values.coded()
+    level_of = _levels(found, values.label)
+    total: dict[Level, int] = {}
+    # Missing values have code -1 and are counted first.
+    counts = np.bincount(np.add(codes, 1, dtype=np.intp), counted, len(found) + 1)
+    for level, count in zip(level_of, counts[1:].astype(np.int64).tolist(), strict=True):
+        if level is not None and count > 0:
+            total[level] = total.get(level, 0) + count
+    return codes, level_of, total
+
+
+def kept_levels(total: dict[Level, int]) -> tuple[Level, ...]:
+    """The categories that splits in sets can use, sorted."""
+    return tuple(sorted(_kept(total)))
 
 
 def _kept(total: dict[Level, int]) -> list[Level]:

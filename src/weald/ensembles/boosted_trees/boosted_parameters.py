@@ -118,6 +118,11 @@ class BoostedParameters(ScoredModel):
     categorical_features : "from_dtype", list or None, default="from_dtype"
         Categorical columns: those of string and unordered categorical dtype ("from_dtype"), those
         listed by name, position or boolean mask, or none (None).
+    target_statistics : bool or "auto", default="auto"
+        Whether categorical columns of more than 10 levels also get target statistics: the mean
+        target of the level (its share of each class), computed for each row without the row's own
+        fold. They include levels that are too rare to be split in sets. "auto": unless
+        quality="fast", with more than 10 classes, or with `offset`.
     early_stopping : bool or "auto", default="auto"
         Whether to stop when the validation loss no longer improves; the model is truncated to the
         best round. The validation set is `X_val`, or with `n_bags` the left-out folds, or else
@@ -177,6 +182,8 @@ class BoostedParameters(ScoredModel):
         Column subsampling.
     subsample_ : float
         Row subsampling.
+    target_statistics_ : bool
+        Whether categories of many levels have target statistics.
     early_stopping_ : bool
         Whether there was early stopping.
     n_iter_no_change_ : int
@@ -226,6 +233,7 @@ class BoostedParameters(ScoredModel):
         "max_bins": NoneOr(Whole(2, 65535)),
         "exact": OneOf((True, False)),
         "categorical_features": Columns(),
+        "target_statistics": OneOf((True, False, "auto")),
         "early_stopping": OneOf((True, False, "auto")),
         "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
         "n_iter_no_change": AnyOf((_AUTO, Whole(1))),
@@ -265,6 +273,7 @@ class BoostedParameters(ScoredModel):
         max_bins: int | None,
         exact: bool,
         categorical_features: Any,
+        target_statistics: bool | str,
         early_stopping: bool | str,
         validation_fraction: float,
         n_iter_no_change: int | str,
@@ -300,6 +309,7 @@ class BoostedParameters(ScoredModel):
         self.max_bins = max_bins
         self.exact = exact
         self.categorical_features = categorical_features
+        self.target_statistics = target_statistics
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

@@ -115,6 +115,7 @@ or object, default="squared_error"
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
+        target_statistics: bool | str = "auto",
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int | str = "auto",
@@ -151,6 +152,7 @@ or object, default="squared_error"
             max_bins=max_bins,
             exact=exact,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
@@ -220,6 +222,7 @@ or object, default="squared_error"
             kept, in_exponent = rows_of_weight(y, sample_weight), loss.of_exponents
             rows = rows.in_groups(groups, kept)
             rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=in_exponent)
+            rows = self._without_unused_numbers(rows)
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss):
                 rows = rows.with_moderate_target(None if in_exponent else rows.offset)
@@ -313,6 +316,7 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
+        target_statistics: bool | str = "auto",
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int | str = "auto",
@@ -349,6 +353,7 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
             max_bins=max_bins,
             exact=exact,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
@@ -418,6 +423,7 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             check_vector_leaves(self)
             rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=True)
+            rows = self._without_unused_numbers(rows, n_classes=len(self.classes_))
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
             if weight is not None:
                 kept[kept] = weight[rows.target.astype(np.intp)] > 0
