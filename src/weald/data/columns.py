@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data.text_columns import advise_of_rare
 from weald.data.values import Floats, Kind, Values, is_missing
 
 Level: TypeAlias = str | int | float
@@ -74,8 +75,16 @@ class Category:
     ) -> tuple["Category", list[NDArray[Any]]]:
         """Collect the categories of rows with positive weight, and convert the column."""
         codes, level_of, total = count_levels(values, counted)
-        column = Category(kept_levels(total))
+        column = cls.of_counts(total, len(values), values.label)
         return column, column._arrays(codes, level_of)
+
+    @staticmethod
+    def of_counts(total: dict[Level, int], n_rows: int, label: str) -> "Category":
+        """The column of categories with these numbers of rows; warn if many rows lose theirs."""
+        levels = kept_levels(total)
+        n_dropped = sum(total.values()) - sum(total[level] for level in levels)
+        advise_of_rare(label, len(total), len(levels), n_dropped / max(1, n_rows))
+        return Category(levels)
 
     def read(self, values: Values) -> list[NDArray[Any]]:
         codes, found = _coded_like(values, self.all_levels)
@@ -191,16 +200,19 @@ def count_levels(
     return codes, level_of, total
 
 
-def kept_levels(total: dict[Level, int]) -> tuple[Level, ...]:
-    """The categories that splits in sets can use, sorted."""
-    return tuple(sorted(_kept(total)))
+def kept_levels(total: dict[Level, int], least: int | None = None) -> tuple[Level, ...]:
+    """The categories that splits in sets can use, sorted: those with at least `least` rows.
+
+    None: all if they are few, else those with at least `RARE` rows.
+    """
+    return tuple(sorted(_kept(total, least)))
 
 
-def _kept(total: dict[Level, int]) -> list[Level]:
-    """Select categories: all if they are few, else those with at least `RARE` rows."""
-    if len(total) <= BYTE_LEVELS:
-        return list(total)
-    least = RARE
+def _kept(total: dict[Level, int], least: int | None = None) -> list[Level]:
+    if least is None:
+        if len(total) <= BYTE_LEVELS:
+            return list(total)
+        least = RARE
     if len(total) > MOST_LEVELS:
         # Raise the minimum count until at most MOST_LEVELS categories remain.
         least = max(least, sorted(total.values())[-MOST_LEVELS - 1] + 1)

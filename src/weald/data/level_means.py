@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from weald.data.columns import Category, Level, count_levels, kept_levels
 from weald.data.values import Floats, Values
 
-# Up to so many levels, splits in sets of levels are enough.
-FEW_LEVELS = 10
+# Up to so many levels, or if each has so many rows, splits in sets of levels are enough; of columns
+# with statistics, only levels of so many rows are split in sets.
+_FEW_LEVELS, _SET_ROWS = 10, 30
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,13 @@ class CodedCategory(Category):
     def from_values(
         cls, values: Values, counted: NDArray[np.bool_] | None
     ) -> tuple[Category, list[NDArray[Any]]]:
-        """As for a `Category`, which it is if there are few levels."""
+        """As for a `Category`, which it is if statistics are not worth while."""
         codes, level_of, total = count_levels(values, counted)
-        column: Category = Category(kept_levels(total))
-        if len(total) > FEW_LEVELS:
-            column = CodedCategory(column.levels, tuple(sorted(total)))
+        column: Category
+        if len(total) <= _FEW_LEVELS or min(total.values()) >= _SET_ROWS:
+            column = Category.of_counts(total, len(values), values.label)
+        else:
+            column = CodedCategory(kept_levels(total, _SET_ROWS), tuple(sorted(total)))
         return column, column._arrays(codes, level_of)
 
     @property
@@ -59,9 +62,17 @@ class CodedCategory(Category):
         numbers: Floats = np.array([*table, missing], dtype=np.float64)[codes]
         return numbers
 
-    def without_numbers(self) -> Category:
-        """The column as it is read without target statistics."""
-        return Category(self.levels)
+    def without_numbers(
+        self, label: str, numbers: NDArray[np.intp]
+    ) -> tuple[Category, NDArray[Any]]:
+        """The column without target statistics, and its values.
+
+        `label` is the name of the column in messages, `numbers` the levels of the rows.
+        """
+        counts = np.bincount(numbers, minlength=self.n_numbers)[: len(self.known)]
+        total = {one: n for one, n in zip(self.known, counts.tolist(), strict=True) if n > 0}
+        column = Category.of_counts(total, len(numbers), label)
+        return column, column._encoded(numbers, [*self.known, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +110,12 @@ class EncodedCategory(CodedCategory):
         """The column with the statistics of one booster only."""
         return replace(self, means=self.means[booster : booster + 1])
 
-    def means_of(self, numbers: NDArray[Any]) -> list[NDArray[Any]]:
+    def means_of(self, numbers: NDArray[np.intp]) -> list[NDArray[Any]]:
         """The statistics of rows, given the numbers of their levels."""
-        index = numbers.astype(np.intp)
-        return [own[index] for of_booster in self.means for own in of_booster]
+        return [own[numbers] for of_booster in self.means for own in of_booster]
 
     def _arrays(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> list[NDArray[Any]]:
-        return [self._encoded(codes, levels), *self.means_of(self._numbers(codes, levels))]
+        return [
+            self._encoded(codes, levels),
+            *self.means_of(self._numbers(codes, levels).astype(np.intp)),
+        ]

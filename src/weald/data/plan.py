@@ -1,6 +1,6 @@
 """The column plan: conversion of any table to the numeric columns that trees split on."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ from weald.data.columns import (
     is_all_nan,
 )
 from weald.data.level_means import CodedCategory, EncodedCategory
-from weald.data.sources import ColumnTable
 from weald.data.text_columns import advise_of_text
 from weald.data.values import Kind, Values
 
@@ -127,15 +126,6 @@ class ColumnPlan:
         """Whether a column has target statistics."""
         return any(isinstance(column, EncodedCategory) for column in self.columns)
 
-    def without_numbers(self) -> "ColumnPlan":
-        """The plan by which columns are read without target statistics."""
-        return ColumnPlan(
-            tuple(
-                column.without_numbers() if isinstance(column, CodedCategory) else column
-                for column in self.columns
-            )
-        )
-
     def as_read(self) -> "ColumnPlan":
         """The plan by which the fit read its columns, before statistics were computed."""
         return ColumnPlan(
@@ -153,42 +143,6 @@ class ColumnPlan:
                 for column in self.columns
             )
         )
-
-    def numbered(self, table: ColumnTable) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield each column with numbers of levels, by its index, and these numbers."""
-        firsts = np.searchsorted(self.owner, np.arange(len(self.columns)))
-        for i, column in enumerate(self.columns):
-            if isinstance(column, CodedCategory):
-                yield i, table.columns[firsts[i] + 1]
-
-    def encoded(self, table: ColumnTable) -> ColumnTable:
-        """Convert rows that were read with the numbers of levels to the columns of this plan."""
-        as_read, parts = self.as_read(), {}
-        for i, numbers in as_read.numbered(table):
-            column = self.columns[i]
-            assert isinstance(column, EncodedCategory)
-            parts[i] = column.means_of(numbers)
-        return as_read.exchanged(table, parts)
-
-    def exchanged(
-        self, table: ColumnTable, parts: Mapping[int, Sequence[NDArray[Any]]]
-    ) -> ColumnTable:
-        """The table with other columns in place of the numbers of levels, by column index."""
-        arrays: list[NDArray[Any]] = []
-        sizes: list[int] = []
-        labels: list[str] = []
-        before = -1
-        for owner, array, size, label in zip(
-            self.owner.tolist(), table.columns, table.n_levels.tolist(), table.labels, strict=True
-        ):
-            new = [array]
-            if owner == before and owner in parts:
-                new, size = list(parts[owner]), 0
-            arrays += new
-            sizes += [size] * len(new)
-            labels += [label] * len(new)
-            before = owner
-        return ColumnTable(tuple(arrays), np.array(sizes, dtype=np.int64), tuple(labels))
 
 
 def fit_plan(

@@ -112,9 +112,7 @@ def may_stop_early(model: Any) -> bool:
     return is_auto(model.n_estimators) and model.quality != "fast"
 
 
-def uses_statistics(
-    wanted: bool | str, quality: str, n_classes: int, *, has_offset: bool
-) -> bool:
+def uses_statistics(wanted: bool | str, quality: str, n_classes: int, *, has_offset: bool) -> bool:
     """Whether categories of many levels get target statistics."""
     if not is_auto(wanted):
         if wanted and has_offset:

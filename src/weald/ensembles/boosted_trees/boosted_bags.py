@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald.aggregation.spread import deviation
-from weald.data import ColumnTable, as_one_array, checked_offset, dense_blocks, table_for_predict
+from weald.data import (
+    ColumnPlan,
+    ColumnTable,
+    as_one_array,
+    checked_offset,
+    dense_blocks,
+    table_for_predict,
+)
+from weald.data.numbered_levels import encoded
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
 from weald.ensembles.out_of_bag.bagged import Bagged
@@ -41,6 +49,7 @@ class BaggedBoosters(Bagged):
     _folds: BoosterFolds | None
     _state: TrainedState
     _fitted_loss: Loss
+    _plan: ColumnPlan
     _n_threads: int
     _predictions: Callable[..., Floats]
 
@@ -130,7 +139,7 @@ class BaggedBoosters(Bagged):
         columns, boosters = rows.table, self._boosters_of(self._unrefitted)
         if self._plan.has_statistics:
             assert isinstance(columns, ColumnTable)
-            columns = self._plan.encoded(columns)
+            columns = encoded(self._plan, columns)
         table = as_one_array(columns)
 
         def predictions() -> Iterator[tuple[NDArray[np.intp], Floats]]:

@@ -20,6 +20,7 @@ from weald.data import (
     dense_blocks,
     table_for_predict,
 )
+from weald.data.numbered_levels import without_numbers
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import (
     BoosterSettings,
@@ -218,7 +219,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     def _wanted_statistics(self) -> bool | str:
         """The parameter `target_statistics`; a warm start keeps what was chosen."""
         if is_auto(self.target_statistics) and self.warm_start and hasattr(self, "_state"):
-            return self.target_statistics_
+            return bool(self.target_statistics_)
         return self.target_statistics
 
     def _without_unused_numbers(self, rows: Rows, n_classes: int = 0) -> Rows:
@@ -231,8 +232,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         if is_used:
             return rows
         assert isinstance(rows.table, ColumnTable)
-        table = self._plan.exchanged(rows.table, {i: () for i, _ in self._plan.numbered(rows.table)})
-        self._columns = self._plan.without_numbers()
+        self._columns, table = without_numbers(self._plan, rows.table)
         return replace(rows, table=table)
 
     def _settings(

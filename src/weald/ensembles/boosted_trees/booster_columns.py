@@ -27,7 +27,7 @@ class BoosterColumns:
     @property
     def n_columns(self) -> int:
         """Number of columns of a booster."""
-        return self._in_plan.shape[1]
+        return int(self._in_plan.shape[1])
 
     def in_plan(self, forest: Forest, loss: Loss) -> Forest:
         """The forest of all boosters on the columns of the plan."""

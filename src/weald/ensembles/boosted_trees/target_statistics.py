@@ -1,6 +1,5 @@
 """Target statistics of categories: what each booster sees in place of the numbers of levels."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,14 +9,15 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.data import ColumnPlan, ColumnTable, Rows
-from weald.data.level_means import CodedCategory, EncodedCategory
+from weald.data.level_means import EncodedCategory
+from weald.data.numbered_levels import exchanged, numbered_columns
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.rounds.loop import Training
 from weald.resampling.draws import Purpose
 
 # Rows of the mean target that are added to every level (m-estimate).
-SMOOTHING = float(os.environ.get("TS_M", "5"))
+SMOOTHING = 2.0
 
 # Folds of the training rows of a booster: a row is encoded by the rows of the other folds.
 _INNER_FOLDS = 5
@@ -39,12 +39,12 @@ class TargetStatistics:
     ----------
     plan : ColumnPlan
         How columns are read for predictions: with the statistics of all boosters.
-    trainings : tuple of Training
+    trainings : list of Training
         The rows of each booster, with its statistics only.
     """
 
     plan: ColumnPlan
-    trainings: tuple[Training, ...]
+    trainings: list[Training]
 
     @classmethod
     def of(
@@ -71,21 +71,22 @@ class TargetStatistics:
         assert isinstance(table, ColumnTable)
         columns = list(numbered.columns)
         parts: list[dict[int, list[NDArray[Any]]]] = [{} for _ in trainings]
-        for i, numbers in numbered.numbered(table):
-            column = columns[i]
-            assert isinstance(column, CodedCategory)
-            level = numbers.astype(np.intp)
-            means = []
-            for k, encoder in enumerate(encoders):
-                by_fold = encoder.means(level, column.n_numbers)
-                parts[k][i] = [own[encoder.fold, level] for own in by_fold]
-                means.append(by_fold[:, encoder.left_out])
-            columns[i] = EncodedCategory(column.levels, column.known, np.stack(means), names)
-        own = [
-            replace(one, rows=replace(one.rows, table=numbered.exchanged(table, part)))
-            for one, part in zip(trainings, parts, strict=True)
+        for i, column, values, level in numbered_columns(numbered, table):
+            means = [encoder.means(level, column.n_numbers) for encoder in encoders]
+            for own, encoder, part in zip(means, encoders, parts, strict=True):
+                part[i] = [values, *(by_fold[encoder.fold, level] for by_fold in own)]
+            of_new_rows = [
+                own[:, encoder.left_out] for own, encoder in zip(means, encoders, strict=True)
+            ]
+            columns[i] = EncodedCategory(column.levels, column.known, np.stack(of_new_rows), names)
+        plan = ColumnPlan(tuple(columns))
+        own_plan = plan.of_booster(0)
+        tables = [exchanged(numbered, table, own_plan, part) for part in parts]
+        with_tables = [
+            replace(one, rows=replace(one.rows, table=own))
+            for one, own in zip(trainings, tables, strict=True)
         ]
-        return cls(ColumnPlan(tuple(columns)), tuple(own))
+        return cls(plan, with_tables)
 
 
 class Encoder:
