@@ -219,7 +219,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     def _wanted_statistics(self) -> bool | str:
         """The parameter `target_statistics`; a warm start keeps what was chosen."""
         if is_auto(self.target_statistics) and self.warm_start and hasattr(self, "_state"):
-            return bool(self.target_statistics_)
+            return bool(getattr(self, "target_statistics_", False))  # older model files
         return self.target_statistics
 
     def _without_unused_numbers(self, rows: Rows, n_classes: int = 0) -> Rows:
