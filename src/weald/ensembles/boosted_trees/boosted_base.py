@@ -19,6 +19,8 @@ from weald.data import (
     bin_rows,
     dense_blocks,
     table_for_predict,
+    validation_with_offset,
+    with_offset,
 )
 from weald.data.numbered_levels import without_numbers
 from weald.ensembles.base import Floats
@@ -43,7 +45,7 @@ from weald.ensembles.boosted_trees.target_statistics import (
     targets_of,
 )
 from weald.ensembles.boosted_trees.trained_state import TrainedState
-from weald.ensembles.class_weights import weighted_by_class
+from weald.ensembles.class_weights import validation_by_class, weighted_by_class
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
@@ -91,7 +93,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         inputs: Mapping[str, Any],
         *,
         kept: NDArray[np.bool_],
-        n_classes: int = 0,
         class_weight: Floats | None = None,
     ) -> None:
         """Fit one booster on all rows, or several of which each leaves out a fold.
@@ -108,11 +109,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             X, y and metadata of the fit, for callbacks.
         kept
             Mask of the rows passed to `fit` that `rows` holds.
-        n_classes
-            Number of classes, by which splits are stratified; 0 for a regression.
         class_weight
             Factor of the sample weights by class; it affects neither row counts nor sampling.
         """
+        n_classes = self._n_classes
+        validation = validation_by_class(validation, class_weight)
         watchers = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
         settings = self._settings(rows, loss, validation, n_classes)
         has_folds = settings.n_bags is not None
@@ -222,14 +223,40 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             return bool(getattr(self, "target_statistics_", False))  # older model files
         return self.target_statistics
 
-    def _without_unused_numbers(self, rows: Rows, n_classes: int = 0) -> Rows:
+    @property
+    def _n_classes(self) -> int:
+        """Number of classes in a fit; 0 for a regression."""
+        return len(getattr(self, "classes_", ()))
+
+    def _with_groups_and_offset(
+        self, rows: Rows, groups: object, offset: object, kept: NDArray[np.bool_], loss: Loss
+    ) -> Rows:
+        """Add what was passed to `fit` beside the rows, of which `rows` holds those of `kept`."""
+        rows = rows.in_groups(groups, kept)
+        is_log = self._n_classes > 0 or loss.of_exponents
+        rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=is_log)
+        return self._without_unused_numbers(rows)
+
+    def _with_offset_val(
+        self,
+        validation: ValidationRows | None,
+        rows: Rows,
+        X_val: object,
+        offset_val: object,
+        loss: Loss,
+    ) -> ValidationRows | None:
+        is_log = self._n_classes > 0 or loss.of_exponents
+        return validation_with_offset(validation, rows, X_val, offset_val, of_exponents=is_log)
+
+    def _without_unused_numbers(self, rows: Rows) -> Rows:
         """Drop the numbers of levels if the task or the offsets allow no target statistics."""
         if not self._plan.has_numbers:
             return rows
-        is_used = n_classes != 1 and uses_statistics(
-            self._wanted_statistics, self.quality, n_classes, has_offset=rows.offset is not None
-        )
-        if is_used:
+        wanted, has_offset = self._wanted_statistics, rows.offset is not None
+        n_classes = self._n_classes
+        if n_classes != 1 and uses_statistics(
+            wanted, self.quality, n_classes, has_offset=has_offset
+        ):
             return rows
         assert isinstance(rows.table, ColumnTable)
         self._columns, table = without_numbers(self._plan, rows.table)

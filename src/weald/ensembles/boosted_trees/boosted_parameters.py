@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weald.advice import Ignored
-from weald.data import refuse_beyond_memory
+from weald.data import Rows, refuse_beyond_memory
 from weald.ensembles.boosted_trees.auto_settings import may_stop_early
 from weald.ensembles.boosted_trees.checkpoint import SnapshotPath
 from weald.ensembles.max_features import MAX_FEATURES
@@ -347,6 +347,13 @@ def regression_loss(model: Any) -> Loss:
         return BuiltinLoss("huber", 1, model._n_threads, level=level)
     value = {"quantile": model.quantile, "tweedie": model.tweedie_power or 1.5}.get(model.loss)
     return BuiltinLoss(model.loss, 1, model._n_threads, float(value or 0.0))
+
+
+def in_moderate_units(rows: Rows, loss: Loss) -> Rows:
+    """Divide extreme targets of weald's own losses by a power of two; users' losses see theirs."""
+    if not isinstance(loss, BuiltinLoss):
+        return rows
+    return rows.with_moderate_target(None if loss.of_exponents else rows.offset)
 
 
 def check_vector_leaves(model: Any) -> None:
