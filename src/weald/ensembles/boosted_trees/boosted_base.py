@@ -190,12 +190,14 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     ) -> Boosters:
         """The rows and growers of the boosters.
 
-        Bins are learned from the rows of all boosters; they depend on sample weights, not on class
-        weights. Boosters with target statistics have tables of their own.
+        Bins are learned from the rows of all boosters, `training`; they depend on sample weights,
+        not on class weights. Boosters with target statistics have tables of their own.
         """
         plan = self._plan.of_booster(0)
         own = [self._with_class_weight(one, class_weight) for one in trainings]
-        limits = self._tree_limits(own[0], loss, settings, plan)
+        # The seed of column sampling is that of the fit.
+        classified = self._with_class_weight(training, class_weight)
+        limits = self._tree_limits(classified, loss, settings, plan)
         if not self._plan.has_statistics:
             grower = self._grower(self._binned(training), limits)
             return Boosters(own, [grower] * len(own), limits, None)
