@@ -119,10 +119,11 @@ class BoostedParameters(ScoredModel):
         Categorical columns: those of string and unordered categorical dtype ("from_dtype"), those
         listed by name, position or boolean mask, or none (None).
     target_statistics : bool or "auto", default="auto"
-        Whether categorical columns of more than 10 levels also get target statistics: the mean
-        target of the level (its share of each class), computed for each row without the row's own
-        fold. They include levels that are too rare to be split in sets. "auto": unless
-        quality="fast", with more than 10 classes, or with `offset`.
+        Whether categorical columns of more than 10 levels, some of which have fewer than 30 rows,
+        get target statistics: the mean target of the level (its share of each class) as further
+        numeric columns, computed for each row without the row's own fold. Only levels of at least
+        30 rows of such a column are split in sets. "auto": unless quality="fast", with more than 10
+        classes, or with `offset`.
     early_stopping : bool or "auto", default="auto"
         Whether to stop when the validation loss no longer improves; the model is truncated to the
         best round. The validation set is `X_val`, or with `n_bags` the left-out folds, or else
