@@ -36,6 +36,7 @@ VALUES: dict[str, list[Any]] = {
     "cv": [ContentKFold(3)],
     "diversifiers": [[Noise(0.1)], [Features(0.5)], [Seeds()]],
     "early_stopping": [True],
+    "target_statistics": [True, False],
     "exact": [True],
     "feature_sampling": ["node", "tree", "level"],
     "final_estimator": ["nonnegative", "greedy"],

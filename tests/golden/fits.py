@@ -338,6 +338,12 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "bag of boosters": lambda p: BoostedTreesClassifier(
         quality="fast", n_estimators=3, n_bags=2, random_state=3, **DRAWS, **p
     ).fit(mixed(), labels(3), scrambled(N, 5) % 4),
+    "bag of boosters on drawn columns": lambda p: BoostedTreesRegressor(
+        n_estimators=3, n_bags=5, max_features=0.6, **p
+    ).fit(table(), values()),
+    "target statistics": lambda p: BoostedTreesClassifier(n_estimators=3, n_bags=5, **p).fit(
+        mixed(), labels(3), scrambled(N, 5) % 4
+    ),
     "forest of enough trees, pruned": lambda p: (
         RandomForestClassifier(
             "auto", max_leaf_nodes=12, oob_score=True, random_state=0, **GINI_SQRT, **p

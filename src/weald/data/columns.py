@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data.text_columns import advise_of_rare
 from weald.data.values import Floats, Kind, Values, is_missing
 
 Level: TypeAlias = str | int | float
@@ -58,27 +59,39 @@ class Category:
     """
 
     levels: tuple[Level, ...]
-    parts: ClassVar[tuple[str, ...]] = ("",)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return ("",)
+
+    @property
+    def all_levels(self) -> tuple[Level, ...]:
+        """The categories that the column is known to hold."""
+        return self.levels
 
     @classmethod
     def from_values(
         cls, values: Values, counted: NDArray[np.bool_] | None
-    ) -> tuple["Category", list[Floats]]:
+    ) -> tuple["Category", list[NDArray[Any]]]:
         """Collect the categories of rows with positive weight, and convert the column."""
-        codes, found = values.coded()
-        level_of = _levels(found, values.label)
-        total: dict[Level, int] = {}
-        # Missing values have code -1 and are counted first.
-        counts = np.bincount(np.add(codes, 1, dtype=np.intp), counted, len(found) + 1)
-        for level, count in zip(level_of, counts[1:].astype(np.int64).tolist(), strict=True):
-            if level is not None and count > 0:
-                total[level] = total.get(level, 0) + count
-        column = cls(tuple(sorted(_kept(total))))
-        return column, [column._encoded(codes, level_of)]
+        codes, level_of, total = count_levels(values, counted)
+        column = cls.of_counts(total, len(values), values.label)
+        return column, column._arrays(codes, level_of)
+
+    @staticmethod
+    def of_counts(total: dict[Level, int], n_rows: int, label: str) -> "Category":
+        """The column of categories with these numbers of rows; warn if many rows lose theirs."""
+        levels = kept_levels(total)
+        n_dropped = sum(total.values()) - sum(total[level] for level in levels)
+        advise_of_rare(label, len(total), len(levels), n_dropped / max(1, n_rows))
+        return Category(levels)
 
     def read(self, values: Values) -> list[NDArray[Any]]:
-        codes, found = _coded_like(values, self.levels)
-        return [self._encoded(codes, _levels(found, values.label))]
+        codes, found = _coded_like(values, self.all_levels)
+        return self._arrays(codes, _levels(found, values.label))
+
+    def _arrays(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> list[NDArray[Any]]:
+        return [self._encoded(codes, levels)]
 
     def _encoded(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> Floats:
         index_of = {level: float(i) for i, level in enumerate(self.levels)}
@@ -169,11 +182,37 @@ class Span:
 Column: TypeAlias = Number | Category | Ordered | Moment | Span
 
 
-def _kept(total: dict[Level, int]) -> list[Level]:
-    """Select categories: all if they are few, else those with at least `RARE` rows."""
-    if len(total) <= BYTE_LEVELS:
-        return list(total)
-    least = RARE
+def count_levels(
+    values: Values, counted: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], list[Level | None], dict[Level, int]]:
+    """Codes of the rows, the category of each code, and the number of rows of each category.
+
+    Of rows with positive weight only, which `counted` masks (None: all).
+    """
+    codes, found = values.coded()
+    level_of = _levels(found, values.label)
+    total: dict[Level, int] = {}
+    # Missing values have code -1 and are counted first.
+    counts = np.bincount(np.add(codes, 1, dtype=np.intp), counted, len(found) + 1)
+    for level, count in zip(level_of, counts[1:].astype(np.int64).tolist(), strict=True):
+        if level is not None and count > 0:
+            total[level] = total.get(level, 0) + count
+    return codes, level_of, total
+
+
+def kept_levels(total: dict[Level, int], least: int | None = None) -> tuple[Level, ...]:
+    """The categories that splits in sets can use, sorted: those with at least `least` rows.
+
+    None: all if they are few, else those with at least `RARE` rows.
+    """
+    return tuple(sorted(_kept(total, least)))
+
+
+def _kept(total: dict[Level, int], least: int | None = None) -> list[Level]:
+    if least is None:
+        if len(total) <= BYTE_LEVELS:
+            return list(total)
+        least = RARE
     if len(total) > MOST_LEVELS:
         # Raise the minimum count until at most MOST_LEVELS categories remain.
         least = max(least, sorted(total.values())[-MOST_LEVELS - 1] + 1)

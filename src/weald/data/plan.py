@@ -18,6 +18,7 @@ from weald.data.columns import (
     has_no_value,
     is_all_nan,
 )
+from weald.data.level_means import CodedCategory, EncodedCategory
 from weald.data.text_columns import advise_of_text
 from weald.data.values import Kind, Values
 
@@ -63,7 +64,11 @@ class ColumnPlan:
     @cached_property
     def levels(self) -> tuple[tuple[Any, ...] | None, ...]:
         """Categories of each numeric column; None if it is not categorical."""
-        return tuple(column.levels for column in self.columns for _ in column.parts)
+        return tuple(
+            column.levels if part == 0 else None  # the others are target statistics
+            for column in self.columns
+            for part in range(len(column.parts))
+        )
 
     @property
     def n_columns(self) -> int:
@@ -103,11 +108,49 @@ class ColumnPlan:
             levels = column.order if isinstance(column, Ordered) else column.levels
             if levels is not None:
                 arrays[f"column_levels_{i}"] = np.array(levels, dtype=object)
+            if isinstance(column, CodedCategory):
+                arrays[f"column_known_{i}"] = np.array(column.known, dtype=object)
+            if isinstance(column, EncodedCategory):
+                arrays[f"column_means_{i}"] = column.means
         return arrays
+
+    # ---- target statistics ----
+
+    @cached_property
+    def has_numbers(self) -> bool:
+        """Whether a column is read with the numbers of its levels, for target statistics."""
+        return any(isinstance(column, CodedCategory) for column in self.columns)
+
+    @cached_property
+    def has_statistics(self) -> bool:
+        """Whether a column has target statistics."""
+        return any(isinstance(column, EncodedCategory) for column in self.columns)
+
+    def as_read(self) -> "ColumnPlan":
+        """The plan by which the fit read its columns, before statistics were computed."""
+        return ColumnPlan(
+            tuple(
+                column.as_read() if isinstance(column, EncodedCategory) else column
+                for column in self.columns
+            )
+        )
+
+    def of_booster(self, booster: int) -> "ColumnPlan":
+        """The plan with the target statistics of one booster only."""
+        return ColumnPlan(
+            tuple(
+                column.of_booster(booster) if isinstance(column, EncodedCategory) else column
+                for column in self.columns
+            )
+        )
 
 
 def fit_plan(
-    table: Sequence[Values], chosen: NDArray[np.bool_] | None, counted: NDArray[np.bool_] | None
+    table: Sequence[Values],
+    chosen: NDArray[np.bool_] | None,
+    counted: NDArray[np.bool_] | None,
+    *,
+    numbers_levels: bool = False,
 ) -> tuple[ColumnPlan, list[NDArray[Any]]]:
     """Determine the type of each column, and convert the table.
 
@@ -117,11 +160,14 @@ def fit_plan(
         Mask of categorical columns; None means by type.
     counted
         Mask of rows with positive weight (None: all); categories of other rows are ignored.
+    numbers_levels
+        Whether columns of many levels are read with the numbers of all levels.
     """
     columns: list[Column] = []
     arrays: list[NDArray[Any]] = []
     for i, values in enumerate(table):
-        column, read = _fit_column(values, None if chosen is None else bool(chosen[i]), counted)
+        is_category = None if chosen is None else bool(chosen[i])
+        column, read = _fit_column(values, is_category, counted, numbers_levels=numbers_levels)
         if has_no_value(values, column, read):
             column = Number(has_values=False)
             read = [np.full(len(values), np.nan)]
@@ -131,7 +177,11 @@ def fit_plan(
 
 
 def _fit_column(
-    values: Values, is_category: bool | None, counted: NDArray[np.bool_] | None
+    values: Values,
+    is_category: bool | None,
+    counted: NDArray[np.bool_] | None,
+    *,
+    numbers_levels: bool,
 ) -> tuple[Column, list[NDArray[Any]]]:
     kind = values.kind
     if kind is Kind.MOMENT or kind is Kind.SPAN:
@@ -143,7 +193,8 @@ def _fit_column(
         moments: Column = Moment.from_values(values) if kind is Kind.MOMENT else Span()
         return moments, moments.read(values)
     if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
-        column, read = Category.from_values(values, counted)
+        kind_of_column = CodedCategory if numbers_levels else Category
+        column, read = kind_of_column.from_values(values, counted)
         if is_category is None and kind is Kind.TEXT:
             advise_of_text(values.label, column.levels)
         return column, list(read)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from weald.data.columns import Category, Column, Number, Ordered
+from weald.data.level_means import EncodedCategory
 from weald.data.names import check_names_again
 from weald.data.plan import ColumnPlan
 from weald.data.tables import dense_blocks, table_for_predict
@@ -125,6 +126,8 @@ def _cell(column: Column, label: str) -> Callable[[Any, list[float]], None]:
         return number
     if not isinstance(column, (Category, Ordered)):
         return as_column
+    if isinstance(column, EncodedCategory):
+        return _encoded_cell(column, as_column)
     levels = column.levels if isinstance(column, Category) else column.order
     index_of = {level: float(i) for i, level in enumerate(levels)}
 
@@ -134,5 +137,27 @@ def _cell(column: Column, label: str) -> Callable[[Any, list[float]], None]:
             found.append(np.nan if index is None else index)
         else:
             as_column(value, found)
+
+    return level
+
+
+def _encoded_cell(
+    column: EncodedCategory, as_column: Callable[[Any, list[float]], None]
+) -> Callable[[Any, list[float]], None]:
+    """As `_cell`, for a category and its target statistics."""
+    index_of = {level: float(i) for i, level in enumerate(column.levels)}
+    numbers = np.arange(len(column.known))
+    means = np.stack(column.means_of(numbers), axis=1).tolist()
+    parts_of = {
+        level: [index_of.get(level, np.nan), *own]
+        for level, own in zip(column.known, means, strict=True)
+    }
+
+    def level(value: Any, found: list[float]) -> None:
+        parts = parts_of.get(value) if type(value) in _LEVELS else None
+        if parts is None:
+            as_column(value, found)
+        else:
+            found.extend(parts)
 
     return level

@@ -1,4 +1,4 @@
-"""Warnings about text columns that hold numbers or dates."""
+"""Warnings about columns of text or categories that are not used as their user may expect."""
 
 import itertools
 import re
@@ -37,3 +37,19 @@ def advise_of_text(label: str, levels: tuple[Any, ...]) -> None:
             "by pandas.to_datetime, so that splits can use year, month and weekday, or use the "
             "type 'category'."
         )
+
+
+# Share of the rows above which rare categories that are dropped are worth a warning.
+_MANY_ROWS = 0.05
+
+
+def advise_of_rare(label: str, n_levels: int, n_kept: int, share: float) -> None:
+    """Warn if categories too rare to be split in sets, in this share of the rows, are dropped."""
+    if share <= _MANY_ROWS:
+        return
+    advise(
+        f"{label} has {n_levels:,} categories, of which {n_levels - n_kept:,} are treated as "
+        f"missing, because they have too few rows; they hold {share:.0%} of the rows. Encode the "
+        "column, for example by sklearn.preprocessing.TargetEncoder, drop it if it identifies "
+        "rows, or use BoostedTrees with target_statistics=True, which they have by default."
+    )

@@ -82,6 +82,21 @@ def without_classes(rows: Rows, weight: Floats) -> Rows:
     return rows if kept.all() else rows.take(np.flatnonzero(kept))
 
 
+def rows_of_classes(
+    wanted: Any, rows: Rows, kept: NDArray[np.bool_], classes: NDArray[Any]
+) -> tuple[Rows, NDArray[np.bool_], Floats | None]:
+    """The rows of classes of positive weight, the mask of these, and the class weights.
+
+    `kept` masks those of the rows passed to `fit` that are in `rows`.
+    """
+    weight = weights_of_classes(wanted, rows, classes)
+    if weight is None:
+        return rows, kept, None
+    found = kept.copy()
+    found[kept] = weight[rows.target.astype(np.intp)] > 0
+    return without_classes(rows, weight), found, weight
+
+
 def weighted_by_class(rows: Rows, weight: Floats) -> Rows:
     """Multiply the row weights by the class weights; row counts stay the same."""
     if (weight == 1.0).all():

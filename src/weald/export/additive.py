@@ -13,7 +13,7 @@ from weald.ensembles.adaboost.adaboost_r2 import AdaBoostRegressor
 from weald.ensembles.forests.forest import ForestModel
 from weald.ensembles.scored import ScoredModel
 from weald.export.checks import check_is_tree_model, not_exported
-from weald.export.codes import levels_of, refuse_dates
+from weald.export.codes import levels_of, refuse_derived_columns
 from weald.losses import BuiltinLoss
 from weald.trees import Forest
 
@@ -93,7 +93,7 @@ def additive_of(model: Any) -> Additive:
     check_is_tree_model(model)
     check_is_fitted(model)
     steps = _steps_of(model)
-    refuse_dates(model)
+    refuse_derived_columns(model)
     classes = getattr(model, "classes_", None)
     outputs = () if classes is None else tuple(classes) if isinstance(classes, list) else (classes,)
     forest = _with_weighted_values(model.forest_)

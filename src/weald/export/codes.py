@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import plan_of
 from weald.data.columns import Category, Column, Moment, Ordered
+from weald.data.level_means import EncodedCategory
 from weald.export.checks import check_is_tree_model
 
 
@@ -55,9 +56,18 @@ def levels_of(column: Column) -> tuple[Any, ...] | None:
     return column.levels if isinstance(column, Category) else None
 
 
-def refuse_dates(model: Any) -> None:
-    """Raise an error if a column of dates was fitted: trees split several numbers of each date."""
+def refuse_derived_columns(model: Any) -> None:
+    """Raise an error if trees split numbers that the model derives from a column.
+
+    These are the parts of dates, and the target statistics of categories.
+    """
     for i, column in enumerate(plan_of(model).columns):
+        if isinstance(column, EncodedCategory):
+            raise ValueError(
+                f"This {type(model).__name__} cannot be exported: it splits target statistics of "
+                f"{model._column_names()[i]!r}, and the exported forms read codes of categories "
+                "only. Fit the model with target_statistics=False."
+            )
         if isinstance(column, Moment):
             raise ValueError(
                 f"This {type(model).__name__} cannot be exported: {model._column_names()[i]!r} "

@@ -124,7 +124,7 @@ def check_twin(model, *given, **metadata) -> None:
 
     def compared(self, forest):
         found = refitted(self, forest)
-        for k, training in enumerate(self._booster_trainings()):
+        for k, training in enumerate(self._boosters.trainings):
             trees = trees_of_booster(forest, k, self._n_boosters, self._loss)
             twin, own = refit_after(self, forest.picked(trees), training), found.picked(trees)
             for name in ("value", "weight", "base_score"):

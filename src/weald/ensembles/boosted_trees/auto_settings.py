@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from weald.data import Rows, ValidationRows
+from weald.data.columns import Category
 
 # Up to so many rows, boosters on folds choose the number of rounds and are averaged; above, one
 # booster with a validation split costs little accuracy and a fifth of the time.
@@ -11,6 +12,9 @@ FOLD_ROWS = 30_000
 
 # With fewer rows (or groups) there is nothing to validate on: a fixed number of rounds is made.
 _FEW_ROWS = 10
+
+# Target statistics of so many classes, each in a column, would outnumber the other columns.
+_MOST_CLASSES = 10
 
 _FIXED = 100  # rounds without early stopping
 _MOST = 5_000  # rounds with early stopping
@@ -30,6 +34,7 @@ class BoosterSettings:
     multi_class: str
     early_stopping: bool
     n_iter_no_change: int
+    target_statistics: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The values by the names of the parameters."""
@@ -51,6 +56,8 @@ class BoosterSettings:
         values = {**self.as_dict(), "n_estimators": max(1, n_rounds)}
         if not self.early_stopping:
             del values["n_iter_no_change"]
+        if not any(isinstance(column, Category) for column in model._plan.columns):
+            del values["target_statistics"]
         if model.growth == "symmetric" and self.max_features is not None:  # may have been chosen
             values["feature_sampling"] = self.feature_sampling(model)
         # A regressor has no parameter `multi_class`.
@@ -87,6 +94,10 @@ def chosen_settings(
     if validation is not None or not chooses_rounds or n_units < _FEW_ROWS:
         values = {**values, "n_bags": None}
     values = {**values, "early_stopping": stops, "n_estimators": _MOST if stops else _FIXED}
+    statistics = uses_statistics(
+        model.target_statistics, model.quality, n_classes, has_offset=rows.offset is not None
+    )
+    values = {**values, "target_statistics": statistics}
     given: dict[str, Any] = {name: getattr(model, name, "auto") for name in values}
     given["early_stopping"] = "auto"  # True and False are in `stops` already
     return BoosterSettings(
@@ -99,6 +110,19 @@ def may_stop_early(model: Any) -> bool:
     if not is_auto(model.early_stopping):
         return bool(model.early_stopping)
     return is_auto(model.n_estimators) and model.quality != "fast"
+
+
+def uses_statistics(wanted: bool | str, quality: str, n_classes: int, *, has_offset: bool) -> bool:
+    """Whether categories of many levels get target statistics."""
+    if not is_auto(wanted):
+        if wanted and has_offset:
+            raise ValueError(
+                "target_statistics=True cannot be combined with offset: the mean target of a "
+                "category says little without the offsets of its rows. Leave target_statistics at "
+                "'auto', or set it to False."
+            )
+        return bool(wanted)
+    return quality != "fast" and not has_offset and n_classes <= _MOST_CLASSES
 
 
 def _stops_early(

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald.aggregation.spread import deviation
-from weald.data import as_one_array, checked_offset, dense_blocks, table_for_predict
+from weald.data import (
+    ColumnPlan,
+    ColumnTable,
+    as_one_array,
+    checked_offset,
+    dense_blocks,
+    table_for_predict,
+)
+from weald.data.numbered_levels import encoded
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
 from weald.ensembles.out_of_bag.bagged import Bagged
@@ -41,6 +49,7 @@ class BaggedBoosters(Bagged):
     _folds: BoosterFolds | None
     _state: TrainedState
     _fitted_loss: Loss
+    _plan: ColumnPlan
     _n_threads: int
     _predictions: Callable[..., Floats]
 
@@ -134,7 +143,11 @@ class BaggedBoosters(Bagged):
         if folds is None or isinstance(self._fitted_loss, QuantileLosses):
             return None
         rows = training.rows.take(np.arange(folds.n))
-        table, boosters = as_one_array(rows.table), self._boosters_of(self._unrefitted)
+        columns, boosters = rows.table, self._boosters_of(self._unrefitted)
+        if self._plan.has_statistics:
+            assert isinstance(columns, ColumnTable)
+            columns = encoded(self._plan, columns)
+        table = as_one_array(columns)
 
         def predictions() -> Iterator[tuple[NDArray[np.intp], Floats]]:
             for k, booster in enumerate(boosters):

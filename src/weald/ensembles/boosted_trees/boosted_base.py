@@ -1,6 +1,6 @@
 """Common base class of the boosted-trees classifier and regressor: training and prediction."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,26 +11,40 @@ from sklearn.utils.validation import check_is_fitted
 from weald.advice import advise
 from weald.data import (
     BinnedTable,
+    ColumnPlan,
+    ColumnTable,
     Rows,
     SortedTable,
     ValidationRows,
     bin_rows,
     dense_blocks,
     table_for_predict,
+    validation_with_offset,
+    with_offset,
 )
+from weald.data.numbered_levels import without_numbers
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import (
     BoosterSettings,
     chosen_settings,
     is_auto,
+    uses_statistics,
 )
 from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
 from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters, check_memory
-from weald.ensembles.boosted_trees.booster import Booster, BoostingRun
+from weald.ensembles.boosted_trees.booster import Booster, Boosters, BoostingRun
+from weald.ensembles.boosted_trees.booster_columns import BoosterColumns
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
-from weald.ensembles.boosted_trees.folds import BoosterFolds
+from weald.ensembles.boosted_trees.folds import BoosterFolds, trainings_of
+from weald.ensembles.boosted_trees.target_statistics import (
+    TargetStatistics,
+    encoder_of,
+    inner_folds,
+    names_of_statistics,
+    targets_of,
+)
 from weald.ensembles.boosted_trees.trained_state import TrainedState
-from weald.ensembles.class_weights import weighted_by_class
+from weald.ensembles.class_weights import validation_by_class, weighted_by_class
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
@@ -78,7 +92,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         inputs: Mapping[str, Any],
         *,
         kept: NDArray[np.bool_],
-        n_classes: int = 0,
         class_weight: Floats | None = None,
     ) -> None:
         """Fit one booster on all rows, or several of which each leaves out a fold.
@@ -95,11 +108,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             X, y and metadata of the fit, for callbacks.
         kept
             Mask of the rows passed to `fit` that `rows` holds.
-        n_classes
-            Number of classes, by which splits are stratified; 0 for a regression.
         class_weight
             Factor of the sample weights by class; it affects neither row counts nor sampling.
         """
+        n_classes = self._n_classes
+        validation = validation_by_class(validation, class_weight)
         watchers = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
         settings = self._settings(rows, loss, validation, n_classes)
         has_folds = settings.n_bags is not None
@@ -111,6 +124,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         checkpoint = None if self.checkpoint is None else Checkpoint(self, settings)
         offsets = OffsetMark.of(rows, self._n_threads)
         earlier = self._earlier(rows, loss, settings, checkpoint, offsets)
+        has_groups = rows.groups is not None
         ordered = ordered_rows(rows, n_threads=self._n_threads) if has_folds else None
         if ordered is None:
             rows = weighted_as_repeated(rows, min_samples_leaf=settings.min_samples_leaf)
@@ -119,21 +133,22 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         if ordered is not None and settings.n_bags is not None:
             strata = training.rows.target[: ordered.n].astype(np.int64) if n_classes else None
             folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, kept, seed=training.seed)
-        unweighted = training
-        binned = self._binned(training)  # bins depend on sample weights, not on class weights
-        if class_weight is not None:
-            training = replace(training, rows=weighted_by_class(training.rows, class_weight))
+        trainings = trainings_of(training, folds)
+        if self._plan.has_numbers:
+            statistics = self._statistics(trainings, folds, n_classes, has_groups=has_groups)
+            self._columns, trainings = statistics.plan, statistics.trainings
+        classified = self._with_class_weight(training, class_weight)
         if checkpoint is not None:
             classes = getattr(self, "classes_", None)
-            checkpoint.check_rows(training, self._plan, classes, self._n_threads)
-        limits = self._tree_limits(training, loss, settings)
+            checkpoint.check_rows(classified, self._plan, classes, self._n_threads)
+        elif earlier is not None:
+            earlier.check_statistics(self._plan)
         run = BoostingRun(
             self,
             settings,
             loss,
-            self._grower(binned, limits),
-            limits,
-            training,
+            self._boosters(training, trainings, loss, settings, class_weight),
+            classified,
             folds=folds,
             watchers=watchers,
             inputs=inputs,
@@ -142,8 +157,111 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             offsets=offsets,
         )
         self._keep(run.booster(), loss, settings, folds)
-        self._record = self._recorded(unweighted)
+        self._record = self._recorded(training)
         advise_of_constant(self, rows)
+
+    def _statistics(
+        self,
+        trainings: Sequence[Training],
+        folds: BoosterFolds | None,
+        n_classes: int,
+        *,
+        has_groups: bool,
+    ) -> TargetStatistics:
+        """The target statistics of the boosters' rows."""
+        first = trainings[0]
+        inner = inner_folds(first, has_groups=has_groups, n_threads=self._n_threads)
+        targets = targets_of(first.rows, n_classes)
+        encoders = [
+            encoder_of(one, folds, k, targets, inner, self._n_threads)
+            for k, one in enumerate(trainings)
+        ]
+        names = names_of_statistics(getattr(self, "classes_", None))
+        return TargetStatistics.of(self._plan, trainings, encoders, names)
+
+    def _boosters(
+        self,
+        training: Training,
+        trainings: Sequence[Training],
+        loss: Loss,
+        settings: BoosterSettings,
+        class_weight: Floats | None,
+    ) -> Boosters:
+        """The rows and growers of the boosters.
+
+        Bins are learned from the rows of all boosters, `training`; they depend on sample weights,
+        not on class weights. Boosters with target statistics have tables of their own.
+        """
+        plan = self._plan.of_booster(0)
+        own = [self._with_class_weight(one, class_weight) for one in trainings]
+        # The seed of column sampling is that of the fit.
+        classified = self._with_class_weight(training, class_weight)
+        limits = self._tree_limits(classified, loss, settings, plan)
+        if not self._plan.has_statistics:
+            grower = self._grower(self._binned(training), limits)
+            return Boosters(own, [grower] * len(own), limits, None)
+        growers = [
+            self._grower(self._binned(replace(training, rows=one.rows)), limits)
+            for one in trainings
+        ]
+        return Boosters(own, growers, limits, BoosterColumns(self._plan, len(own)))
+
+    def _with_class_weight(self, training: Training, class_weight: Floats | None) -> Training:
+        if class_weight is None:
+            return training
+        return replace(training, rows=weighted_by_class(training.rows, class_weight))
+
+    @property
+    def _numbers_levels(self) -> bool:
+        """Whether tables are read with the numbers of levels, for target statistics."""
+        wanted = self._wanted_statistics
+        return self.quality != "fast" if is_auto(wanted) else bool(wanted)
+
+    @property
+    def _wanted_statistics(self) -> bool | str:
+        """The parameter `target_statistics`; a warm start keeps what was chosen."""
+        if is_auto(self.target_statistics) and self.warm_start and hasattr(self, "_state"):
+            return bool(getattr(self, "target_statistics_", False))  # older model files
+        return self.target_statistics
+
+    @property
+    def _n_classes(self) -> int:
+        """Number of classes in a fit; 0 for a regression."""
+        return len(getattr(self, "classes_", ()))
+
+    def _with_groups_and_offset(
+        self, rows: Rows, groups: object, offset: object, kept: NDArray[np.bool_], loss: Loss
+    ) -> Rows:
+        """Add what was passed to `fit` beside the rows, of which `rows` holds those of `kept`."""
+        rows = rows.in_groups(groups, kept)
+        is_log = self._n_classes > 0 or loss.of_exponents
+        rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=is_log)
+        return self._without_unused_numbers(rows)
+
+    def _with_offset_val(
+        self,
+        validation: ValidationRows | None,
+        rows: Rows,
+        X_val: object,
+        offset_val: object,
+        loss: Loss,
+    ) -> ValidationRows | None:
+        is_log = self._n_classes > 0 or loss.of_exponents
+        return validation_with_offset(validation, rows, X_val, offset_val, of_exponents=is_log)
+
+    def _without_unused_numbers(self, rows: Rows) -> Rows:
+        """Drop the numbers of levels if the task or the offsets allow no target statistics."""
+        if not self._plan.has_numbers:
+            return rows
+        wanted, has_offset = self._wanted_statistics, rows.offset is not None
+        n_classes = self._n_classes
+        if n_classes != 1 and uses_statistics(
+            wanted, self.quality, n_classes, has_offset=has_offset
+        ):
+            return rows
+        assert isinstance(rows.table, ColumnTable)
+        self._columns, table = without_numbers(self._plan, rows.table)
+        return replace(rows, table=table)
 
     def _settings(
         self, rows: Rows, loss: Loss, validation: ValidationRows | None, n_classes: int
@@ -326,12 +444,14 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             learn_from=None if training.held_out is None else ~training.held_out,
         )
 
-    def _tree_limits(self, training: Training, loss: Loss, settings: BoosterSettings) -> TreeLimits:
+    def _tree_limits(
+        self, training: Training, loss: Loss, settings: BoosterSettings, plan: ColumnPlan
+    ) -> TreeLimits:
         self._check_symmetric_growth()
-        n_columns, names = self._plan.n_columns, getattr(self, "feature_names_in_", None)
+        n_columns, names = plan.n_columns, getattr(self, "feature_names_in_", None)
         names = None if names is None else list(names)
         max_features = n_drawn(settings.max_features, n_columns)
-        directions = directions_of(self.monotonic_cst, self._plan, names)
+        directions = directions_of(self.monotonic_cst, plan, names)
         if directions is not None and loss.n_scores > 1 and hasattr(self, "classes_"):
             raise ValueError(
                 "monotonic_cst supports regression and binary classification only; got "
@@ -352,7 +472,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             max_features=None if max_features == n_columns else max_features,
             feature_sampling=settings.feature_sampling(self),
             seed=training.seed,
-            groups=groups_of(self.interaction_cst, self._plan, names),
+            groups=groups_of(self.interaction_cst, plan, names),
             directions=directions,
         )
 

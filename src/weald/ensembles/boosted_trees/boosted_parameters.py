@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weald.advice import Ignored
-from weald.data import refuse_beyond_memory
+from weald.data import Rows, refuse_beyond_memory
 from weald.ensembles.boosted_trees.auto_settings import may_stop_early
 from weald.ensembles.boosted_trees.checkpoint import SnapshotPath
 from weald.ensembles.max_features import MAX_FEATURES
@@ -118,6 +118,12 @@ class BoostedParameters(ScoredModel):
     categorical_features : "from_dtype", list or None, default="from_dtype"
         Categorical columns: those of string and unordered categorical dtype ("from_dtype"), those
         listed by name, position or boolean mask, or none (None).
+    target_statistics : bool or "auto", default="auto"
+        Whether categorical columns of more than 10 levels, some of which have fewer than 30 rows,
+        get target statistics: the mean target of the level (its share of each class) as further
+        numeric columns, computed for each row without the row's own fold. Only levels of at least
+        30 rows of such a column are split in sets. "auto": unless quality="fast", with more than 10
+        classes, or with `offset`.
     early_stopping : bool or "auto", default="auto"
         Whether to stop when the validation loss no longer improves; the model is truncated to the
         best round. The validation set is `X_val`, or with `n_bags` the left-out folds, or else
@@ -179,6 +185,8 @@ class BoostedParameters(ScoredModel):
         Column subsampling.
     subsample_ : float
         Row subsampling.
+    target_statistics_ : bool
+        Whether categories of many levels have target statistics.
     early_stopping_ : bool
         Whether there was early stopping.
     n_iter_no_change_ : int
@@ -228,6 +236,7 @@ class BoostedParameters(ScoredModel):
         "max_bins": NoneOr(Whole(2, 65535)),
         "exact": OneOf((True, False)),
         "categorical_features": Columns(),
+        "target_statistics": OneOf((True, False, "auto")),
         "early_stopping": OneOf((True, False, "auto")),
         "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
         "n_iter_no_change": AnyOf((_AUTO, Whole(1))),
@@ -267,6 +276,7 @@ class BoostedParameters(ScoredModel):
         max_bins: int | None,
         exact: bool,
         categorical_features: Any,
+        target_statistics: bool | str,
         early_stopping: bool | str,
         validation_fraction: float,
         n_iter_no_change: int | str,
@@ -302,6 +312,7 @@ class BoostedParameters(ScoredModel):
         self.max_bins = max_bins
         self.exact = exact
         self.categorical_features = categorical_features
+        self.target_statistics = target_statistics
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -339,6 +350,13 @@ def regression_loss(model: Any) -> Loss:
         return BuiltinLoss("huber", 1, model._n_threads, level=level)
     value = {"quantile": model.quantile, "tweedie": model.tweedie_power or 1.5}.get(model.loss)
     return BuiltinLoss(model.loss, 1, model._n_threads, float(value or 0.0))
+
+
+def in_moderate_units(rows: Rows, loss: Loss) -> Rows:
+    """Divide extreme targets of weald's own losses by a power of two; users' losses see theirs."""
+    if not isinstance(loss, BuiltinLoss):
+        return rows
+    return rows.with_moderate_target(None if loss.of_exponents else rows.offset)
 
 
 def check_vector_leaves(model: Any) -> None:

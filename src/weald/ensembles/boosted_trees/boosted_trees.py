@@ -12,17 +12,18 @@ from weald.data import (
     rows_of_weight,
     validation_classes,
     validation_numbers,
-    validation_with_offset,
-    with_offset,
 )
 from weald.ensembles.boosted_trees.boosted_base import BoostedTrees
-from weald.ensembles.boosted_trees.boosted_parameters import check_vector_leaves, regression_loss
+from weald.ensembles.boosted_trees.boosted_parameters import (
+    check_vector_leaves,
+    in_moderate_units,
+    regression_loss,
+)
 from weald.ensembles.boosted_trees.boosted_predictions import PredictsClasses, PredictsNumbers
-from weald.ensembles.class_weights import validation_by_class, weights_of_classes, without_classes
+from weald.ensembles.class_weights import rows_of_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.rounds.callbacks import callback_inputs
 from weald.losses import (
-    BuiltinLoss,
     LossChoice,
     class_loss,
     refuse_targets,
@@ -115,6 +116,7 @@ or object, default="squared_error"
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
+        target_statistics: bool | str = "auto",
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int | str = "auto",
@@ -151,6 +153,7 @@ or object, default="squared_error"
             max_bins=max_bins,
             exact=exact,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
@@ -217,18 +220,14 @@ or object, default="squared_error"
             y, sample_weight = read_once(y, sample_weight)
             loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
-            kept, in_exponent = rows_of_weight(y, sample_weight), loss.of_exponents
-            rows = rows.in_groups(groups, kept)
-            rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=in_exponent)
+            kept = rows_of_weight(y, sample_weight)
+            rows = self._with_groups_and_offset(rows, groups, offset, kept, loss)
             refuse_targets(loss, rows.target)
-            if isinstance(loss, BuiltinLoss):
-                rows = rows.with_moderate_target(None if in_exponent else rows.offset)
+            rows = in_moderate_units(rows, loss)
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
                 refuse_targets(loss, validation.target, "y_val")
-            validation = validation_with_offset(
-                validation, rows, X_val, offset_val, of_exponents=in_exponent
-            )
+            validation = self._with_offset_val(validation, rows, X_val, offset_val, loss)
             inputs = callback_inputs(X, y, sample_weight, offset)
             self._boost(rows, loss, validation, inputs, kept=kept)
         return self
@@ -313,6 +312,7 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
+        target_statistics: bool | str = "auto",
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int | str = "auto",
@@ -349,6 +349,7 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
             max_bins=max_bins,
             exact=exact,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
@@ -414,25 +415,15 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
             kept = rows_of_weight(y, sample_weight)
-            rows = rows.in_groups(groups, kept)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             check_vector_leaves(self)
-            rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=True)
-            weight = weights_of_classes(self.class_weight, rows, self.classes_)
-            if weight is not None:
-                kept[kept] = weight[rows.target.astype(np.intp)] > 0
-                rows = without_classes(rows, weight)
+            rows = self._with_groups_and_offset(rows, groups, offset, kept, loss)
+            rows, kept, weight = rows_of_classes(self.class_weight, rows, kept, self.classes_)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
-            validation = validation_with_offset(
-                validation, rows, X_val, offset_val, of_exponents=True
-            )
+            validation = self._with_offset_val(validation, rows, X_val, offset_val, loss)
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:
-                validation = validation_by_class(validation, weight)
                 inputs = callback_inputs(X, y, sample_weight, offset)
-                own = len(self.classes_)
-                self._boost(
-                    rows, loss, validation, inputs, kept=kept, n_classes=own, class_weight=weight
-                )
+                self._boost(rows, loss, validation, inputs, kept=kept, class_weight=weight)
         return self

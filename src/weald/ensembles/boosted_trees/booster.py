@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from weald.data import ColumnPlan
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
+from weald.ensembles.boosted_trees.booster_columns import BoosterColumns
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.early_stopping import EarlyStopping, LiveHistory
 from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters
@@ -63,6 +65,42 @@ class Booster:
     stopped_by: str = "n_estimators"
 
 
+@dataclass(frozen=True, eq=False)
+class Boosters:
+    """What each booster is trained on.
+
+    Attributes
+    ----------
+    trainings : sequence of Training
+        The rows of each booster.
+    growers : sequence of TreeGrower
+        Grows trees on the binned rows of each booster.
+    limits : TreeLimits
+        Limits of the trees; refitted leaves keep their penalties and monotonic constraints.
+    columns : BoosterColumns or None
+        The columns of each booster, if they have target statistics.
+    """
+
+    trainings: Sequence[Training]
+    growers: Sequence[TreeGrower]
+    limits: TreeLimits
+    columns: BoosterColumns | None
+
+    def n_columns(self, plan: ColumnPlan) -> int:
+        """Number of columns that a booster sees."""
+        return plan.n_columns if self.columns is None else self.columns.n_columns
+
+    def in_plan(self, forest: Forest, loss: Loss) -> Forest:
+        """The forest of all boosters on the columns of the plan."""
+        return forest if self.columns is None else self.columns.in_plan(forest, loss)
+
+    def in_booster(self, state: TrainedState) -> TrainedState:
+        """A state with its forest on the columns that a booster sees."""
+        if self.columns is None:
+            return state
+        return replace(state, forest=self.columns.in_booster(state.forest))
+
+
 class BoostingRun:
     """Trains a booster, or several on folds of the rows, from the start or from an earlier state.
 
@@ -72,12 +110,10 @@ class BoostingRun:
         Its column plan, its scorer and its callbacks are used; it is not changed.
     settings : BoosterSettings
         Number of rounds, learning rate and the like.
-    grower : TreeGrower
-        Grows trees on the binned rows.
-    limits : TreeLimits
-        Limits of the trees; refitted leaves keep their penalties and monotonic constraints.
+    boosters : Boosters
+        The rows and columns of each booster.
     training : Training
-        The rows, and those held out for validation.
+        The rows of all boosters, and those held out for validation.
     folds : BoosterFolds or None
         Which rows each of several boosters leaves out; None: there is one booster.
     watchers : sequence of Watcher
@@ -97,8 +133,7 @@ class BoostingRun:
         model: Any,
         settings: BoosterSettings,
         loss: Loss,
-        grower: TreeGrower,
-        limits: TreeLimits,
+        boosters: Boosters,
         training: Training,
         *,
         folds: BoosterFolds | None,
@@ -109,17 +144,19 @@ class BoostingRun:
         offsets: OffsetMark | None = None,
     ) -> None:
         self._model, self._settings, self._loss = model, settings, loss
-        self._grower, self._limits = grower, limits
+        self._boosters, self._limits = boosters, boosters.limits
         self._training, self._folds = training, folds
         self._watchers, self._inputs, self._checkpoint = watchers, inputs, checkpoint
         self._offsets = offsets
         rows, copies = training.rows, training.train_copies
+        if earlier is not None:
+            earlier = boosters.in_booster(earlier)
         base = fitted_base(loss, training) if earlier is None else earlier.forest.base_score
         self._run_loss = loss
         if rows.offset is None:
             # With subgradients at kinks as the initial scores, which are equal, require.
             self._run_loss = leaning(loss, training.y, base, rows.weight, copies)
-        self._forest = ForestBuilder(base, model._plan.n_columns)
+        self._forest = ForestBuilder(base, boosters.n_columns(model._plan))
         start = starting_scores(loss, rows, base)
         self._scores = start.copy()
         self._booster_scores = [self._scores]
@@ -129,7 +166,8 @@ class BoostingRun:
         if earlier is not None:
             earlier.add_to(self._forest)
             for k, scores in enumerate(self._booster_scores):
-                scores[:] = earlier.scores(k, rows, loss, model._n_threads)
+                own = boosters.trainings[k].rows
+                scores[:] = earlier.scores(k, own, loss, model._n_threads)
             earlier.check_curves(
                 self._early_stopping.curves, "checkpoint" if checkpoint else "warm_start=True"
             )
@@ -237,7 +275,7 @@ class BoostingRun:
         """What trains the trees of a round: of the booster, or of all boosters in turn."""
         if self._folds is None:
             return self._learner_of(0)
-        trainings = self._booster_trainings()
+        trainings = self._boosters.trainings
         learners = [self._learner_of(k) for k in range(len(trainings))]
         return FoldBoosters(
             trainings,
@@ -254,7 +292,7 @@ class BoostingRun:
         if self._training.validation is not None or not (settings.early_stopping or self._folds):
             return []
         refits = []
-        for k, training in enumerate(self._booster_trainings()):
+        for k, training in enumerate(self._boosters.trainings):
             refit = LeafRefit(
                 training,
                 self._loss,
@@ -280,7 +318,7 @@ class BoostingRun:
         rate, n_threads = float(self._settings.learning_rate), self._model._n_threads
         if self._settings.multi_class == "vector_leaves" and self._loss.n_scores > 1:
             return VectorTrees(
-                self._grower,
+                self._boosters.growers[booster],
                 self._forest,
                 rate,
                 self._limits.l2,
@@ -288,19 +326,13 @@ class BoostingRun:
                 first_member=first_tree,
             )
         return NewtonTrees(
-            self._grower,
+            self._boosters.growers[booster],
             self._forest,
             rate,
             n_threads,
             first_member=first_tree,
             directions=self._limits.directions,
         )
-
-    def _booster_trainings(self) -> list[Training]:
-        if self._folds is None:
-            return [self._training]
-        numbers = range(self._folds.n_boosters)
-        return [self._folds.training_of(self._training, k) for k in numbers]
 
     def _refitted(self, forest: Forest) -> Forest:
         """The same trees with leaf values estimated on all rows, left-out ones included."""
@@ -322,7 +354,8 @@ class BoostingRun:
 
     def _weighted_forest(self) -> Forest:
         """The trees so far as a model, in the user's units."""
-        forest = averaged(self._forest.build(), self._n_boosters)
+        forest = self._boosters.in_plan(self._forest.build(), self._loss)
+        forest = averaged(forest, self._n_boosters)
         return in_user_units(forest, self._training.rows, self._loss)
 
     def state(self, rounds: int | None = None) -> TrainedState:
@@ -330,7 +363,7 @@ class BoostingRun:
         rows, loss = self._training.rows, self._loss
         rounds = self._n_rounds if rounds is None else rounds
         curves = self._early_stopping.curves
-        forest = self._forest.build()
+        forest = self._boosters.in_plan(self._forest.build(), loss)
         a_round = self._n_boosters * forest.trees_a_round(loss.n_scores)
         return TrainedState(
             forest.part(0, rounds * a_round),

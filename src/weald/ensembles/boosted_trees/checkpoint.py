@@ -99,8 +99,9 @@ class Checkpoint:
             self._data = str(facts["data"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{str(self._path)!r} is damaged: {error}") from error
+        self._n_columns = forest.n_columns
         rounds = state.rounds(loss)
-        if len(forest.base_score) != loss.n_scores or forest.n_columns != model._plan.n_columns:
+        if len(forest.base_score) != loss.n_scores:
             raise self._error("was saved by a fit with other columns or classes")
         if rounds > self._settings.n_estimators:
             raise self._error(
@@ -134,6 +135,8 @@ class Checkpoint:
 
     def check_rows(self, training: Training, plan: Any, classes: Any, n_threads: int) -> None:
         """Raise if the rows are not those of the fit that saved the file."""
+        if self._saved >= 0 and self._n_columns != plan.n_columns:
+            raise self._error("was saved by a fit with other columns or classes")
         data = _data_digest(training, plan, classes, n_threads)
         if self._saved >= 0 and self._data != data:
             raise self._error("was saved by a fit on other data")

@@ -96,3 +96,10 @@ class BoosterFolds:
         if training.held_out is not None:  # validation rows come after those of the fit
             held |= training.held_out
         return replace(training, held_out=held, seed=estimator_seed(training.seed, booster))
+
+
+def trainings_of(training: Training, folds: BoosterFolds | None) -> list[Training]:
+    """The training set of each booster; of one booster all rows."""
+    if folds is None:
+        return [training]
+    return [folds.training_of(training, k) for k in range(folds.n_boosters)]

@@ -15,6 +15,7 @@ from weald.ensembles.staging import dense_pieces, moves
 from weald.ensembles.warm import OffsetMark, check_offsets, check_warm_start
 from weald.errors import listing
 from weald.losses import Loss
+from weald.persist import fingerprint
 from weald.trees import Forest, ForestBuilder
 
 
@@ -132,7 +133,7 @@ class TrainedState:
             n_estimators=n_estimators,
             rounds=self.rounds(loss) if same else 0,
             is_alike=same and len(self.forest.base_score) == loss.n_scores,
-            plans=(self.plan, plan),
+            plans=(self.plan.as_read(), plan),
         )
         check_offsets(self.offsets, offsets)
         if n_boosters != self.n_boosters:
@@ -140,6 +141,17 @@ class TrainedState:
                 f"warm_start=True with {n_boosters} boosters (n_bags), but the previous fit had "
                 f"{self.n_boosters}. Set n_bags={self.n_boosters if self.n_boosters > 1 else None} "
                 "to continue it, or warm_start=False to fit all boosters anew."
+            )
+
+    def check_statistics(self, plan: ColumnPlan) -> None:
+        """Raise if target statistics are not those of the earlier fit."""
+        if not plan.has_statistics:
+            return
+        if fingerprint(plan.fingerprint_arrays()) != fingerprint(self.plan.fingerprint_arrays()):
+            raise ValueError(
+                "warm_start continues a fit whose categories have target statistics of other rows. "
+                "Pass the same rows, or set target_statistics=False for both fits, or "
+                "warm_start=False to fit from scratch."
             )
 
     def check_curves(self, names: Iterable[str], what: str) -> None:

@@ -1,0 +1,61 @@
+"""Tables read with the numbers of levels, and those that target statistics make of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data.level_means import CodedCategory, EncodedCategory
+from weald.data.plan import ColumnPlan
+from weald.data.sources import ColumnTable
+
+Parts = Mapping[int, Sequence[NDArray[Any]]]
+
+
+def numbered_columns(
+    plan: ColumnPlan, table: ColumnTable
+) -> Iterator[tuple[int, CodedCategory, NDArray[Any], NDArray[np.intp]]]:
+    """Yield the columns with numbers of levels: index, column, its values and its numbers."""
+    firsts = np.searchsorted(plan.owner, np.arange(len(plan.columns)))
+    for i, column in enumerate(plan.columns):
+        if isinstance(column, CodedCategory):
+            values, numbers = table.columns[firsts[i] : firsts[i] + 2]
+            yield i, column, values, numbers.astype(np.intp)
+
+
+def exchanged(
+    plan: ColumnPlan, table: ColumnTable, new_plan: ColumnPlan, parts: Parts
+) -> ColumnTable:
+    """The table by another plan, with other parts of some columns, by the index of the column."""
+    firsts = np.searchsorted(plan.owner, np.arange(len(plan.columns)))
+    arrays: list[NDArray[Any]] = []
+    labels: list[str] = []
+    for i, column in enumerate(plan.columns):
+        first = int(firsts[i])
+        own = parts.get(i, table.columns[first : first + len(column.parts)])
+        arrays += own
+        labels += [table.labels[first]] * len(own)
+    sizes = [0 if levels is None else len(levels) for levels in new_plan.levels]
+    return ColumnTable(tuple(arrays), np.array(sizes, dtype=np.int64), tuple(labels))
+
+
+def without_numbers(plan: ColumnPlan, table: ColumnTable) -> tuple[ColumnPlan, ColumnTable]:
+    """The plan and the table of a fit that uses no target statistics."""
+    columns, parts = list(plan.columns), {}
+    for i, column, _, numbers in numbered_columns(plan, table):
+        label = table.labels[int(np.searchsorted(plan.owner, i))]
+        columns[i], values = column.without_numbers(label, numbers)
+        parts[i] = [values]
+    new_plan = ColumnPlan(tuple(columns))
+    return new_plan, exchanged(plan, table, new_plan, parts)
+
+
+def encoded(plan: ColumnPlan, table: ColumnTable) -> ColumnTable:
+    """The columns of a plan with target statistics, of rows as they were read in the fit."""
+    as_read, parts = plan.as_read(), {}
+    for i, _, values, numbers in numbered_columns(as_read, table):
+        column = plan.columns[i]
+        assert isinstance(column, EncodedCategory)
+        parts[i] = [values, *column.means_of(numbers)]
+    return exchanged(as_read, table, plan, parts)

@@ -1,0 +1,80 @@
+"""Columns of several boosters, each of which has target statistics of its own, in one forest."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data import ColumnPlan
+from weald.data.level_means import EncodedCategory
+from weald.losses import Loss
+from weald.trees import Forest
+
+
+class BoosterColumns:
+    """Converts forests between the columns of single boosters and those of the whole plan.
+
+    All boosters see the columns of the plan but the statistics of other boosters, so that these
+    have the same numbers for each.
+    """
+
+    def __init__(self, plan: ColumnPlan, n_boosters: int) -> None:
+        self._n_plan = plan.n_columns
+        self._n_boosters = n_boosters
+        # [boosters, columns of a booster]: the column of the plan
+        self._in_plan = np.array([_columns_of(plan, k) for k in range(n_boosters)], dtype=np.int32)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of a booster."""
+        return int(self._in_plan.shape[1])
+
+    def in_plan(self, forest: Forest, loss: Loss) -> Forest:
+        """The forest of all boosters on the columns of the plan."""
+        tree = np.arange(forest.n_trees) // forest.trees_a_round(loss.n_scores)
+        booster = np.repeat(tree % self._n_boosters, np.diff(forest.first_node))
+        feature = np.where(forest.feature < 0, -1, self._in_plan[booster, forest.feature])
+        saw = None
+        if forest.saw_missing is not None and len(forest.saw_missing):
+            saw = np.zeros(self._n_plan, dtype=np.uint8)
+            saw[self._in_plan] = forest.saw_missing  # the same for all boosters
+        return self._with(forest, feature, self._n_plan, saw)
+
+    def in_booster(self, forest: Forest) -> Forest:
+        """Invert `in_plan`."""
+        own = np.empty(self._n_plan, dtype=np.int32)
+        own[self._in_plan] = np.arange(self.n_columns, dtype=np.int32)
+        feature = np.where(forest.feature < 0, -1, own[forest.feature])
+        saw = forest.saw_missing
+        if saw is not None and len(saw):
+            saw = saw[self._in_plan[0]]
+        return self._with(forest, feature, self.n_columns, saw)
+
+    def _with(
+        self,
+        forest: Forest,
+        feature: NDArray[np.int32],
+        n_columns: int,
+        saw_missing: NDArray[np.uint8] | None,
+    ) -> Forest:
+        return replace(
+            forest,
+            feature=feature.astype(np.int32),
+            n_columns=n_columns,
+            saw_missing=saw_missing,
+        )
+
+
+def _columns_of(plan: ColumnPlan, booster: int) -> list[int]:
+    """The columns of the plan that a booster sees."""
+    found: list[int] = []
+    first = 0
+    for column in plan.columns:
+        n_parts = len(column.parts)
+        own = range(n_parts)
+        if isinstance(column, EncodedCategory):
+            n = column.means.shape[1]
+            own = [0, *range(1 + booster * n, 1 + (booster + 1) * n)]  # type: ignore[assignment]
+        found += [first + part for part in own]
+        first += n_parts
+    return found
