@@ -93,7 +93,12 @@ class Member:
 
     def predict(self, table: Any, given: Any) -> Floats:
         """Class probabilities, or numbers, of shape (rows, columns)."""
-        return predict_with(self.response, self.model, given if self.is_foreign else table)
+        if self.is_foreign:
+            return predict_with(self.response, self.model, given)
+        if hasattr(self.model, "forest_"):
+            return predict_with(self.response, self.model, table)
+        with threadpool_limits(1, "blas"):
+            return predict_with(self.response, self.model, table)
 
 
 @dataclass(frozen=True, eq=False)
