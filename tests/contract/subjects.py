@@ -140,6 +140,8 @@ def draws_columns(estimator: type) -> bool:
     parameters = inspect.signature(estimator).parameters
     if "feature_sampling" in parameters:
         return parameters["max_features"].default is not None
+    if searches(estimator):
+        return True
     return "bootstrap_features" in parameters or "subset_size" in parameters
 
 

@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,42 +23,32 @@ from weald.data import (
     refuse_beyond_memory,
     table_for_predict,
 )
+from weald.ensembles.auto.auto_parameters import AutoParameters
 from weald.ensembles.auto.clock import Clock
 from weald.ensembles.auto.leaderboard import Leaderboard, LeaderboardRow
-from weald.ensembles.auto.metric import Metric, MetricLimit
+from weald.ensembles.auto.metric import Metric
 from weald.ensembles.auto.portfolio import Entry, TableFacts, most_models, portfolio
 from weald.ensembles.auto.progress import Progress
 from weald.ensembles.auto.search import Search
 from weald.ensembles.auto.selection import Selector, mean_of
 from weald.ensembles.auto.training import Member, Task, advise_of_failures, train_unscored
-from weald.ensembles.base import CheckedEstimator
+from weald.ensembles.base import TreeModel
 from weald.ensembles.members.member_errors import member_error
-from weald.ensembles.members.members import Named, checked_estimators, is_dropped, take
-from weald.ensembles.members.members import model_fingerprints
+from weald.ensembles.members.members import (
+    Named,
+    checked_estimators,
+    is_dropped,
+    model_fingerprints,
+    take,
+)
 from weald.ensembles.members.samples import as_table
 from weald.groups import checked_group_labels
-from weald.parameters import (
-    AnyOf,
-    Columns,
-    Jobs,
-    Limit,
-    Members,
-    NoneOr,
-    OneOf,
-    Real,
-    Seed,
-    Verbosity,
-    Whole,
-)
 from weald.persist import fingerprint
 from weald.resampling import ContentKFold, seed_of
 
 Floats = NDArray[np.float64]
 
 _MANY_FOLDS, _FOLDS, _MOST_ROWS_OF_MANY = 8, 5, 1_000
-
-# The search ends a little before the limit, for the end of the fit.
-_SHARE_OF_TIME = 0.95
 
 # Rows that predictions are timed on.
 _TIMED_ROWS = 1_000
@@ -91,133 +81,18 @@ class OutOfFoldRecord:
     place: NDArray[np.intp] | None
 
 
-class AutoEnsemble(CheckedEstimator):
-    """The best ensemble of many models within a time limit.
-
-    Trains a fixed list of models in order, each with predictions for rows it was not trained on
-    (out-of-bag, or by cross-validation on common folds), and selects a weighted mean of them by
-    greedy selection. The models are boosted trees of several shapes, random forests, extra trees
-    and rotation forests; and, on scaled and one-hot encoded columns, a linear model, a small neural
-    network and nearest neighbours.
-
-    Parameters
-    ----------
-    time_limit : float or None, default=60
-        Time limit in seconds for the whole fit. The models, and so the ensemble, then depend on the
-        speed of the machine. None: the whole list is trained, up to `max_models`, and fits are
-        reproducible.
-    metric : str or callable, default="auto"
-        Score to maximise: the name of a scikit-learn scorer, or a callable ``scorer(estimator, X,
-        y)``. "auto": "neg_log_loss" for classification, "neg_root_mean_squared_error" for
-        regression.
-    n_folds : int or "auto", default="auto"
-        Number of folds for models without out-of-bag predictions. "auto": 8 up to 1,000 rows, 5
-        above.
-    max_models : int or None, default=None
-        Maximum number of models to train. None: 4 up to 100 rows, 8 up to 500 rows (more would
-        overfit the selection), else all.
-    portfolio : "trees", list of (str, estimator) pairs or None, default=None
-        Further models: any scikit-learn compatible estimators, which are fitted on the table as
-        passed to `fit`, after the first of weald's models. A pair with the name of one of weald's
-        models replaces it, 'drop' leaves it out. "trees": only weald's tree ensembles, for which
-        `fingerprint` and exact Shapley values are available.
-    keep_models : bool, default=False
-        Whether to keep the models of weight 0, too, in `models_`.
-    categorical_features : "from_dtype", list or None, default="from_dtype"
-        Categorical columns: those of string and unordered categorical dtype ("from_dtype"), those
-        listed by name, position or boolean mask, or none (None).
-    verbose : int, default=0
-        If positive, show on stderr which model is being trained and the best score so far.
-    random_state : int, RandomState or None, default=None
-        Seed of the folds and of the models. None means 0: two fits are equal.
-    n_jobs : int or None, default=None
-        Number of threads of weald's models; None means all usable cores.
-
-    Attributes
-    ----------
-    leaderboard_ : Leaderboard
-        All models that were tried: scores, weights and times. Prints as a table.
-    models_ : dict of str to estimator
-        The fitted models by name. They are fitted on class indices and, other than those of
-        `portfolio`, on numeric columns.
-    weights_ : array
-        Weights of the models, in the order of `models_`; their sum is 1.
-    best_score_ : float
-        Score of the ensemble on rows that its models were not trained on. Since the weights were
-        selected on these rows, it is slightly optimistic.
-    metric_ : str
-        Name of the score.
-    stopped_by_ : str
-        What ended the search: "portfolio" (the end of the list), "max_models", "time_limit" or
-        "interrupt".
-    n_features_in_ : int
-        Number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Column names, if all of them are strings.
-    """
-
-    leaderboard_: Leaderboard
-    weights_: Floats
-    best_score_: float
-    metric_: str
-    stopped_by_: str
-
-    time_limit: float | None
-    metric: Any
-    n_folds: int | str
-    max_models: int | None
-    portfolio: Any
-    keep_models: bool
-    categorical_features: Any
-    verbose: int
-    random_state: Any
-    n_jobs: int | None
+class AutoEnsemble(AutoParameters):
+    """The search, the prediction and the inspection of automatic ensembles."""
 
     _members: list[Member]
+    _exponent: int
+    _power: float
     _record: OutOfFoldRecord | None
-
-    _limits: ClassVar[Mapping[str, Limit]] = {
-        "time_limit": NoneOr(Real(0.0, open_below=True)),
-        "metric": MetricLimit(),
-        "n_folds": AnyOf((OneOf(("auto",)), Whole(2))),
-        "max_models": NoneOr(Whole(1)),
-        "portfolio": AnyOf((OneOf(("trees",)), NoneOr(Members()))),
-        "keep_models": OneOf((True, False)),
-        "categorical_features": Columns(),
-        "verbose": Verbosity(),
-        "random_state": Seed(),
-        "n_jobs": Jobs(),
-    }
-
-    def __init__(
-        self,
-        *,
-        time_limit: float | None = 60,
-        metric: Any = "auto",
-        n_folds: int | str = "auto",
-        max_models: int | None = None,
-        portfolio: Any = None,
-        keep_models: bool = False,
-        categorical_features: Any = "from_dtype",
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.time_limit = time_limit
-        self.metric = metric
-        self.n_folds = n_folds
-        self.max_models = max_models
-        self.portfolio = portfolio
-        self.keep_models = keep_models
-        self.categorical_features = categorical_features
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     # ---- fit ----
 
     def _clock(self) -> Clock:
-        return Clock(None if self.time_limit is None else _SHARE_OF_TIME * self.time_limit)
+        return Clock(self.time_limit)
 
     def _fit(
         self,
@@ -232,10 +107,9 @@ class AutoEnsemble(CheckedEstimator):
         """Train models, select their weights, and keep those in the ensemble."""
         task = self._task(X, rows, kept, groups, classes, validation)
         entries = self._entries(task, levels_of(rows.table), clock)
-        metric = Metric.of(self.metric, classes)
+        metric = Metric.of(self.metric, classes, rows.target_exponent)
         search = Search(task, Selector.of(task.scored, metric), clock)
-        if task.splits:
-            self._run(search, entries, metric)
+        self._run(search, entries, metric)
         if search.trained:
             self._keep(search, entries, metric, None if validation else kept)
         elif search.failed:
@@ -277,7 +151,7 @@ class AutoEnsemble(CheckedEstimator):
         if validation is None:
             splits = self._splits(table, y, weight, groups, rows, classes is not None, seed)
         else:
-            held_out = _validation_task(validation, numbers, seed)
+            held_out = _validation_task(validation, rows.target_exponent, numbers, seed)
             splits = [(np.arange(rows.n), np.arange(held_out.n))]
         return Task(table, given, y, weight, groups, splits, numbers, seed, held_out)
 
@@ -295,10 +169,13 @@ class AutoEnsemble(CheckedEstimator):
         wanted = self.n_folds
         if isinstance(wanted, str):
             wanted = _MANY_FOLDS if rows.n <= _MOST_ROWS_OF_MANY else _FOLDS
-        n_folds = min(int(wanted), n_units)
-        if n_folds < 2:
-            return []
-        splitter = ContentKFold(n_folds, stratify=stratify, random_state=seed)
+        if n_units < 2:
+            what = "rows" if rows.groups is None else "groups"
+            raise ValueError(
+                f"{type(self).__name__} scores models on {what} that they were not trained on, "
+                f"which needs at least two; got n_samples = {n_units}. Give more {what}, or X_val."
+            )
+        splitter = ContentKFold(min(int(wanted), n_units), stratify=stratify, random_state=seed)
         return list(splitter.split(table, y, groups, sample_weight=weight))
 
     def _entries(self, task: Task, levels: list[int], clock: Clock) -> list[Entry]:
@@ -338,6 +215,7 @@ class AutoEnsemble(CheckedEstimator):
             of_models = np.stack([search.trained[k].predictions[:, 0] for k in used])
             spread = np.asarray(deviation(of_models, predictions[:, 0]))
         place = None if kept is None else np.where(kept, np.cumsum(kept) - 1, -1)
+        self._exponent = search.selector.metric.exponent
         self._record = OutOfFoldRecord(predictions, spread, scored.y, scored.weight, place)
         chosen = np.arange(len(search.trained)) if self.keep_models else used
         self._members = [search.trained[k].member for k in chosen]
@@ -355,13 +233,14 @@ class AutoEnsemble(CheckedEstimator):
     def _keep_unscored(self, member: Member, metric: Metric) -> None:
         """Keep one model, of which there is no score."""
         self._record, self._members, self.weights_ = None, [member], np.ones(1)
-        self._power = 1.0
+        self._power, self._exponent = 1.0, metric.exponent
         self.metric_, self.stopped_by_, self.best_score_ = metric.name, "time_limit", math.nan
         row = LeaderboardRow(member.name, weight=1.0, status="trained, not scored")
         self.leaderboard_ = Leaderboard(metric.name, (row,))
 
     def _calibrated_fit(self, predictions: Floats, task: Task) -> Floats:
         """Calibrate the ensemble where that is defined; the calibrated predictions."""
+        self._power = 1.0
         return predictions
 
     def _warn(self, search: Search) -> None:
@@ -371,15 +250,13 @@ class AutoEnsemble(CheckedEstimator):
                 f"The fit was interrupted: the model is the best ensemble of the "
                 f"{len(search.trained)} models trained so far."
             )
-        elif search.task.splits and search.stopped_by == "time_limit" and len(search.trained) < 2:
+        elif search.stopped_by == "time_limit" and len(search.trained) < 2:
             name = self._members[0].name
             scored = "" if search.trained else ", without any score"
             advise(
                 f"time_limit={self.time_limit:g} was enough for one model only ({name}){scored}. "
                 "Give more time for an ensemble."
             )
-        elif not search.task.splits:
-            advise("There are too few rows (or groups) for folds: one model is fitted, unscored.")
 
     # ---- prediction ----
 
@@ -426,7 +303,25 @@ class AutoEnsemble(CheckedEstimator):
         if place is not None:
             missing = np.full((1, predictions.shape[1]), np.nan)
             predictions = np.concatenate([predictions, missing])[place]
-        return predictions if self._record.target.dtype == np.intp else predictions[:, 0]
+        if self._record.target.dtype == np.intp:
+            return predictions
+        return np.ldexp(predictions[:, 0], self._exponent)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each column in the gain of all splits: the weighted mean of the tree models.
+
+        Models without importances, such as networks, do not count. `weald.explain.importance`
+        measures the importances of all models together.
+        """
+        check_is_fitted(self)
+        total = np.zeros(len(plan_of(self).owner))
+        for member, weight in zip(self._members, self.weights_, strict=True):
+            models = getattr(member.model, "estimators_", None) or [member.model]
+            if weight > 0 and not member.is_foreign and isinstance(models[0], TreeModel):
+                total += weight * np.mean([one.feature_importances_ for one in models], axis=0)
+        by_input = plan_of(self).sums_by_input(total)
+        return by_input / by_input.sum() if by_input.sum() > 0 else by_input
 
     def fingerprint(self) -> str:
         """SHA-256 of the fitted model, if all its models are weald's own trees.
@@ -445,6 +340,7 @@ class AutoEnsemble(CheckedEstimator):
             **plan_of(self).fingerprint_arrays(),
             **model_fingerprints("model", models),
             "weights": self.weights_[used],
+            "exponent": np.array([self._exponent]),
         }
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -458,11 +354,12 @@ class AutoEnsemble(CheckedEstimator):
         return tags
 
 
-def _validation_task(validation: ValidationRows, classes: Any, seed: int) -> Task:
+def _validation_task(validation: ValidationRows, exponent: int, classes: Any, seed: int) -> Task:
     """The rows of a validation set, to score models on."""
     (given,) = validation.sets
     table = np.concatenate(list(dense_blocks(given.table)))
-    y = validation.target if classes is None else validation.target.astype(np.intp)
+    y = np.ldexp(validation.target, -exponent) if classes is None else validation.target
+    y = y if classes is None else y.astype(np.intp)
     return Task(table, as_table(given.X), y, validation.weight, None, [], classes, seed)
 
 

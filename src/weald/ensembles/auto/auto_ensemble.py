@@ -50,7 +50,6 @@ class AutoEnsembleClassifier(ClassifierMixin, AutoEnsemble):
     """
 
     classes_: NDArray[Any]
-    _power: float
 
     def fit(
         self,
@@ -85,8 +84,8 @@ class AutoEnsembleClassifier(ClassifierMixin, AutoEnsemble):
         -------
         self
         """
-        clock = self._clock()
         with self._fitting():
+            clock = self._clock()
             X, (y, sample_weight) = as_table(X), read_once(y, sample_weight)
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             kept = rows_of_weight(y, sample_weight)
@@ -109,11 +108,13 @@ class AutoEnsembleClassifier(ClassifierMixin, AutoEnsemble):
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, in the order of `classes_`."""
-        return powered(self._mean_predictions(X), self._power)
+        mean = self._mean_predictions(X)
+        return powered(mean, self._power)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         own = {"classes": self.classes_, "power": np.array([self._power])}
@@ -168,19 +169,19 @@ class AutoEnsembleRegressor(Regressor, AutoEnsemble):
         -------
         self
         """
-        clock = self._clock()
         with self._fitting():
+            clock = self._clock()
             X, (y, sample_weight) = as_table(X), read_once(y, sample_weight)
             rows = number_rows(self, X, y, sample_weight)
             kept = rows_of_weight(y, sample_weight)
-            rows = rows.in_groups(groups, kept)
+            rows = rows.in_groups(groups, kept).with_moderate_target()
             validation = validation_numbers(self, X_val, y_val, None)
             self._fit(clock, X, rows, kept, groups, None, validation)
         return self
 
     def predict(self, X: Any) -> Floats:
         """Predict the target of each row."""
-        return self._mean_predictions(X)[:, 0]
+        return np.ldexp(self._mean_predictions(X)[:, 0], self._exponent)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Prediction intervals that contain the target with the given probability.
@@ -215,4 +216,4 @@ class AutoEnsembleRegressor(Regressor, AutoEnsemble):
         if has_spread:
             spread = np.asarray(deviation(np.stack(predictions)[:, :, 0], centre))
         half = factor * scale(spread)
-        return np.stack([centre - half, centre + half], axis=1)
+        return np.ldexp(np.stack([centre - half, centre + half], axis=1), self._exponent)

@@ -3,6 +3,11 @@
 import math
 import time
 
+_LONGEST = 1e9
+
+# The rest is for the calibration and the leaderboard.
+_SHARE_OF_SEARCH = 0.95
+
 
 class Clock:
     """Counts down from a time limit.
@@ -15,7 +20,8 @@ class Clock:
 
     def __init__(self, seconds: float | None) -> None:
         self._begin = time.perf_counter()
-        self._seconds = math.inf if seconds is None else float(seconds)
+        # Whole numbers may be larger than any float.
+        self._seconds = math.inf if seconds is None else float(min(seconds, _LONGEST))
 
     @property
     def is_limited(self) -> bool:
@@ -28,5 +34,5 @@ class Clock:
 
     @property
     def left(self) -> float:
-        """Seconds until the limit; negative after it."""
-        return self._seconds - self.spent
+        """Seconds until the end of the search, a little before the limit; negative after it."""
+        return _SHARE_OF_SEARCH * self._seconds - self.spent

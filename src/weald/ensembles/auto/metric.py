@@ -57,35 +57,44 @@ class Metric:
         Loss of a row whose mean has the same order of models, if there is one.
     classes : array or None
         Class labels; None for regression.
+    exponent : int
+        Targets and predictions are in units of 2**exponent.
     """
 
     name: str
     scorer: Any
     loss: str | None
     classes: NDArray[Any] | None
+    exponent: int = 0
 
     @classmethod
-    def of(cls, metric: Any, classes: NDArray[Any] | None) -> "Metric":
+    def of(cls, metric: Any, classes: NDArray[Any] | None, exponent: int = 0) -> "Metric":
         """The metric that a parameter names."""
         if isinstance(metric, str) and metric == "auto":
             metric = "neg_root_mean_squared_error" if classes is None else "neg_log_loss"
         if not isinstance(metric, str):
-            return cls(getattr(metric, "__name__", type(metric).__name__), metric, None, classes)
+            return cls(
+                getattr(metric, "__name__", type(metric).__name__), metric, None, classes, exponent
+            )
         if metric in ("neg_log_loss", "neg_root_mean_squared_error"):
             fits = (metric == "neg_log_loss") == (classes is not None)
             if fits:
-                return cls(metric, None, _LOSS_OF[metric], classes)
+                return cls(metric, None, _LOSS_OF[metric], classes, exponent)
         from sklearn.metrics import get_scorer
 
         fits = (_LOSS_OF.get(metric) == "log_loss") == (classes is not None)
-        return cls(metric, get_scorer(metric), _LOSS_OF.get(metric) if fits else None, classes)
+        loss = _LOSS_OF.get(metric) if fits else None
+        return cls(metric, get_scorer(metric), loss, classes, exponent)
 
     def score(self, X: Any, y: NDArray[Any], predicted: Floats, weight: Floats | None) -> float:
         """The score of predictions of shape (rows, columns); larger is better."""
         if self.scorer is None:
             mean = float(exact_means(row_losses(self.loss, y, predicted), weight))
-            return -mean if self.loss == "log_loss" else -float(np.sqrt(mean))
-        labels = y if self.classes is None else self.classes[y.astype(np.intp)]
+            return -mean if self.loss == "log_loss" else -float(np.ldexp(mean**0.5, self.exponent))
+        if self.classes is None:
+            labels, predicted = np.ldexp(y, self.exponent), np.ldexp(predicted, self.exponent)
+        else:
+            labels = self.classes[y.astype(np.intp)]
         given = {} if weight is None else {"sample_weight": weight}
         stand_in = _stand_in(predicted, self.classes)
         with warnings.catch_warnings():

@@ -92,10 +92,9 @@ def portfolio(facts: TableFacts, seed: int, n_jobs: int | None) -> list[Entry]:
 
     The order was learnt by `studies/auto_portfolio.py`.
     """
-    makers: list[tuple[str, Callable[[], Any] | None]] = []
     tree = _Trees(facts, seed, n_jobs)
     encoded = _Encoded(facts, seed)
-    makers = [
+    makers: list[tuple[str, Callable[[], Any] | None]] = [
         ("boosted trees", lambda: tree.boosted()),
         ("extra trees", lambda: tree.extra_trees()),
         ("network", encoded.network if encoded.fits else None),
@@ -121,7 +120,10 @@ class _Trees:
     n_jobs: int | None
 
     def _common(self, number: int) -> dict[str, Any]:
-        common = {"random_state": estimator_seed(self.seed, number), "n_jobs": self.n_jobs}
+        common: dict[str, Any] = {
+            "random_state": estimator_seed(self.seed, number),
+            "n_jobs": self.n_jobs,
+        }
         if self.facts.categories:
             common["categorical_features"] = list(self.facts.categories)
         return common

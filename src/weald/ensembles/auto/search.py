@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.aggregation.spread import deviation
 from weald.ensembles.auto.clock import Clock
 from weald.ensembles.auto.leaderboard import LeaderboardRow
 from weald.ensembles.auto.portfolio import Entry
@@ -82,7 +83,9 @@ class Search:
         is_booster = hasattr(entry.estimator, "time_limit")
         needed = _LEAST_SHARE_OF_BOOSTER * self._booster_seconds if is_booster else 0.0
         if self.clock.left <= needed:
-            raise OutOfTime("none left" if self.clock.left <= 0 else f"needs more than {needed:.1f} s")
+            raise OutOfTime(
+                "none left" if self.clock.left <= 0 else f"needs more than {needed:.1f} s"
+            )
         trained = train(entry, self.task, self.clock, is_first=not self.trained)
         score = self.selector.score(trained.predictions)
         if math.isnan(score):
@@ -145,4 +148,5 @@ class Search:
                 )
             except ValueError:  # such as a fold with one class only
                 return math.nan
-        return float(np.std(scores, ddof=1))
+        of_folds = np.array(scores)
+        return float(deviation(of_folds, of_folds.mean()))

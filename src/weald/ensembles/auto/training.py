@@ -252,9 +252,7 @@ def _check_time(entry: Entry, task: Task, clock: Clock, params: dict[str, Any]) 
             raise OutOfTime(f"needs {n_fits * seconds * growth:.1f} s")
 
 
-def _trial(
-    entry: Entry, task: Task, share: float, params: dict[str, Any]
-) -> tuple[float, int]:
+def _trial(entry: Entry, task: Task, share: float, params: dict[str, Any]) -> tuple[float, int]:
     """Seconds of a fit on a share of the rows, and their number."""
     strata = None if task.classes is None else task.y.astype(np.int64)
     chosen = np.flatnonzero(
