@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.data import effective_rows
 from weald.ensembles.auto.metric import Metric, row_losses
 from weald.ensembles.auto.training import Task
 from weald.ensembles.combining.greedy import GreedySelection
@@ -115,9 +116,9 @@ def calibrating_power(
         gain[fold] = plain[fold] - losses[best, fold]
     mean = float(exact_means(gain, weight))
     square = float(exact_means((gain - mean) ** 2, weight))
-    if mean <= np.sqrt(square / len(y)):
+    if not mean > float(np.sqrt(square / effective_rows(weight, len(y)))):
         return 1.0
-    return _POWERS[_best_power(losses, weight)]
+    return float(_POWERS[_best_power(losses, weight)])
 
 
 def _best_power(losses: Floats, weight: Floats | None) -> int:
