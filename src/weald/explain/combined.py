@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data import plan_of
+from weald.ensembles.auto.auto_base import AutoEnsemble
 from weald.ensembles.bagging.bagging_base import Bagging
 from weald.ensembles.base import TreeModel
 from weald.ensembles.combining.greedy import GreedySelection
@@ -204,8 +206,28 @@ def _in_table(form: AdditiveForm, method: ResponseMethod) -> AdditiveForm:
     return form
 
 
+# ---- automatic ensembles ----
+
+
+def _auto(model: Any, response: str) -> AdditiveForm:
+    is_classifier = hasattr(model, "classes_")
+    own = "predict_proba" if is_classifier else "predict"
+    if response not in ("auto", own):
+        raise NotAdditive(f"an automatic ensemble averages {own}, not {response}")
+    if is_classifier and model.temperature_ != 1.0:
+        raise NotAdditive("calibrated probabilities are no sums of trees")
+    used = [model._members[k] for k in np.flatnonzero(model.weights_)]
+    if model._exponent or not plan_of(model).is_plain or any(one.is_foreign for one in used):
+        raise NotAdditive("its models do not split the columns as they are passed")
+    forms = [_form_of_member(one.model, one.response) for one in used]
+    outputs = _names(model.classes_) if is_classifier else ("",)
+    scale = PROBABILITY if is_classifier else PREDICTION
+    return _mean(forms, model.weights_[model.weights_ > 0], scale, outputs)
+
+
 _FORMS: tuple[tuple[type, Callable[[Any, str], AdditiveForm]], ...] = (
     (Bagging, _bagging),
     (Voting, _voting),
     (Stacked, _stacked),
+    (AutoEnsemble, _auto),
 )

@@ -29,10 +29,12 @@ from weald.ensembles.auto.leaderboard import Leaderboard, LeaderboardRow
 from weald.ensembles.auto.metric import Metric
 from weald.ensembles.auto.portfolio import Entry, TableFacts, most_models, portfolio
 from weald.ensembles.auto.progress import Progress
+from weald.ensembles.auto.refitting import Refitted, refitted
 from weald.ensembles.auto.search import Search
 from weald.ensembles.auto.selection import Selector, mean_of
 from weald.ensembles.auto.training import Member, Task, advise_of_failures, train_unscored
 from weald.ensembles.base import TreeModel
+from weald.ensembles.combining.out_of_fold import FoldModels
 from weald.ensembles.members.member_errors import member_error
 from weald.ensembles.members.members import (
     Named,
@@ -42,6 +44,7 @@ from weald.ensembles.members.members import (
     take,
 )
 from weald.ensembles.members.samples import as_table
+from weald.errors import listing
 from weald.groups import checked_group_labels
 from weald.persist import fingerprint
 from weald.resampling import ContentKFold, seed_of
@@ -108,7 +111,7 @@ class AutoEnsemble(AutoParameters):
         task = self._task(X, rows, kept, groups, classes, validation)
         entries = self._entries(task, levels_of(rows.table), clock)
         metric = Metric.of(self.metric, classes, rows.target_exponent)
-        search = Search(task, Selector.of(task.scored, metric), clock)
+        search = Search(task, Selector.of(task, metric), clock)
         self._run(search, entries, metric)
         if search.trained:
             self._keep(search, entries, metric, None if validation else kept)
@@ -142,7 +145,7 @@ class AutoEnsemble(AutoParameters):
         refuse_beyond_memory(3 * 8 * n_cells, what, "Use fewer rows or columns.")
         table, y = as_one_array(rows.table), rows.target
         y = y if classes is None else y.astype(np.intp)
-        weight, seed = rows.weight, seed_of(self.random_state)
+        weight, seed = rows.weight, seed_of(0 if self.random_state is None else self.random_state)
         if groups is not None:
             groups = checked_group_labels(groups, len(kept))[kept]
         given = X if kept.all() else take(X, np.flatnonzero(kept))
@@ -193,7 +196,7 @@ class AutoEnsemble(AutoParameters):
         )
         own = portfolio(facts, task.seed, self.n_jobs)
         if isinstance(self.portfolio, str):
-            return [one for one in own if hasattr(one.estimator, "fingerprint")]
+            return [one for one in own if isinstance(one.estimator, TreeModel)]
         if self.portfolio is None:
             return own
         return _with_given(self, own, self.portfolio)
@@ -208,20 +211,20 @@ class AutoEnsemble(AutoParameters):
         """Keep the models of positive weight, and what is known of their errors."""
         task = search.task
         scored = task.scored
-        predictions = self._calibrated_fit(search.predictions(), task)
-        used = np.flatnonzero(search.weights)
+        best = search.best
+        predictions, used = best.predictions, np.flatnonzero(best.weights)
         spread = np.zeros(scored.n)
         if task.classes is None and len(used) > 1:
             of_models = np.stack([search.trained[k].predictions[:, 0] for k in used])
             spread = np.asarray(deviation(of_models, predictions[:, 0]))
         place = None if kept is None else np.where(kept, np.cumsum(kept) - 1, -1)
-        self._exponent = search.selector.metric.exponent
+        self._power, self._exponent = best.power, metric.exponent
         self._record = OutOfFoldRecord(predictions, spread, scored.y, scored.weight, place)
         chosen = np.arange(len(search.trained)) if self.keep_models else used
         self._members = [search.trained[k].member for k in chosen]
-        self.weights_ = search.weights[chosen]
+        self.weights_ = best.weights[chosen]
         self.metric_, self.stopped_by_ = metric.name, search.stopped_by
-        self.best_score_ = search.selector.score(predictions)
+        self.best_score_ = best.score
         seconds = _predict_seconds(self._members, task)
         total = sum(seconds[search.trained[k].member.name] for k in used)
         ensemble = LeaderboardRow(
@@ -237,11 +240,6 @@ class AutoEnsemble(AutoParameters):
         self.metric_, self.stopped_by_, self.best_score_ = metric.name, "time_limit", math.nan
         row = LeaderboardRow(member.name, weight=1.0, status="trained, not scored")
         self.leaderboard_ = Leaderboard(metric.name, (row,))
-
-    def _calibrated_fit(self, predictions: Floats, task: Task) -> Floats:
-        """Calibrate the ensemble where that is defined; the calibrated predictions."""
-        self._power = 1.0
-        return predictions
 
     def _warn(self, search: Search) -> None:
         advise_of_failures(search.failed)
@@ -287,6 +285,39 @@ class AutoEnsemble(AutoParameters):
                 raise member_error(self, {member.name: ("to predict", error)}, {}) from error
         return predictions, self.weights_[used]
 
+    # ---- one small model ----
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        size: str = "small",
+    ) -> Refitted:
+        """Fit one small model to the same rows, and measure what it loses.
+
+        Parameters
+        ----------
+        X, y : table and array
+            Training rows, usually those of the fit: the folds are then the same.
+        sample_weight : array, shape (rows,), or None, default=None
+            Sample weights.
+        groups : array, shape (rows,), or None, default=None
+            Group labels.
+        size : {"small", "tree"}, default="small"
+            "small": one booster of 100 rounds. "tree": one decision tree of at most 32 leaves. For
+            a tree that imitates the ensemble, see `weald.distill`.
+
+        Returns
+        -------
+        Refitted
+            The model, its score on unseen rows and that of the ensemble.
+        """
+        check_is_fitted(self)
+        return refitted(self, X, y, sample_weight, groups, size)
+
     # ---- inspection ----
 
     @property
@@ -317,9 +348,9 @@ class AutoEnsemble(AutoParameters):
         check_is_fitted(self)
         total = np.zeros(len(plan_of(self).owner))
         for member, weight in zip(self._members, self.weights_, strict=True):
-            models = getattr(member.model, "estimators_", None) or [member.model]
-            if weight > 0 and not member.is_foreign and isinstance(models[0], TreeModel):
-                total += weight * np.mean([one.feature_importances_ for one in models], axis=0)
+            if weight > 0 and not member.is_foreign and _is_of_trees(member.model):
+                shares = [one.feature_importances_ for one in _parts(member.model)]
+                total += weight * np.mean(shares, axis=0)
         by_input = plan_of(self).sums_by_input(total)
         return by_input / by_input.sum() if by_input.sum() > 0 else by_input
 
@@ -336,6 +367,12 @@ class AutoEnsemble(AutoParameters):
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         used = np.flatnonzero(self.weights_)
         models = {self._members[k].name: self._members[k].model for k in used}
+        foreign = [name for name, one in models.items() if not _is_of_trees(one)]
+        if foreign:
+            raise TypeError(
+                "fingerprint requires weald's own tree models, which are reproducible bit by bit; "
+                f"the ensemble has {listing(foreign)}. Set portfolio='trees'."
+            )
         return {
             **plan_of(self).fingerprint_arrays(),
             **model_fingerprints("model", models),
@@ -352,6 +389,15 @@ class AutoEnsemble(AutoParameters):
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _parts(model: Any) -> list[Any]:
+    """The models of all folds; a model of all rows alone."""
+    return model.estimators_ if isinstance(model, FoldModels) else [model]
+
+
+def _is_of_trees(model: Any) -> bool:
+    return all(isinstance(one, TreeModel) for one in _parts(model))
 
 
 def _validation_task(validation: ValidationRows, exponent: int, classes: Any, seed: int) -> Task:

@@ -17,8 +17,7 @@ from weald.data import (
     validation_numbers,
 )
 from weald.ensembles.auto.auto_base import AutoEnsemble, Floats
-from weald.ensembles.auto.selection import calibrating_power, mean_of, powered
-from weald.ensembles.auto.training import Task
+from weald.ensembles.auto.selection import mean_of, powered
 from weald.ensembles.members.samples import as_table
 from weald.ensembles.out_of_bag.conformal import Residuals, checked_coverage, interval_scale
 from weald.ensembles.regressing import Regressor
@@ -93,12 +92,6 @@ class AutoEnsembleClassifier(ClassifierMixin, AutoEnsemble):
             validation = validation_classes(self, X_val, y_val, None, self.classes_)
             self._fit(clock, X, rows, kept, groups, self.classes_, validation)
         return self
-
-    def _calibrated_fit(self, predictions: Floats, task: Task) -> Floats:
-        scored = task.scored
-        folds = [rows for _, rows in task.splits]
-        self._power = calibrating_power(predictions, scored.y, scored.weight, folds)
-        return powered(predictions, self._power)
 
     @property
     def temperature_(self) -> float:

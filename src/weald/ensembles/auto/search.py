@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,38 @@ from weald.ensembles.auto.clock import Clock
 from weald.ensembles.auto.leaderboard import LeaderboardRow
 from weald.ensembles.auto.portfolio import Entry
 from weald.ensembles.auto.progress import Progress
-from weald.ensembles.auto.selection import Selector, mean_of
+from weald.ensembles.auto.selection import Selector
 from weald.ensembles.auto.training import OutOfTime, Task, Trained, train
 
 Floats = NDArray[np.float64]
 
 # Boosting is not started if less than this share of the time of an earlier booster is left.
 _LEAST_SHARE_OF_BOOSTER = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """A weighted mean of the models trained so far.
+
+    Attributes
+    ----------
+    weights : array
+        The weights of the models.
+    power : float
+        The power of its probabilities that calibrates them.
+    predictions : array, shape (rows, columns)
+        Its predictions for the scored rows.
+    score : float
+        Their score.
+    """
+
+    weights: Floats
+    power: float
+    predictions: Floats
+    score: float
+
+
+_NOTHING = Ensemble(np.zeros(0), 1.0, np.zeros((0, 0)), -math.inf)
 
 
 @dataclass(eq=False)
@@ -30,10 +55,10 @@ class Search:
     ----------
     trained : list of Trained
         All models that have predictions for unseen rows.
-    weights : array
-        Their weights in the best ensemble so far.
-    score : float
-        Its score.
+    scores : list of float
+        The score of each of them.
+    best : Ensemble
+        The best ensemble so far.
     failed : dict of str to exception
         Models that failed.
     skipped : dict of str to str
@@ -47,8 +72,7 @@ class Search:
     clock: Clock
     trained: list[Trained] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
-    weights: Floats = field(default_factory=lambda: np.zeros(0))
-    score: float = -math.inf
+    best: Ensemble = _NOTHING
     failed: dict[str, Exception] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     stopped_by: str = "portfolio"
@@ -99,28 +123,30 @@ class Search:
         predictions = [one.predictions for one in (*self.trained, trained)]
         alone = np.zeros(len(predictions))
         alone[-1] = 1.0
-        options = [(score, alone)]
+        options = [alone]
         if self.trained:
-            weights = self.selector.weights(predictions)
-            options.append((self.selector.score(mean_of(predictions, weights)), weights))
-        best, weights = max(options, key=lambda option: option[0])
-        is_better = best > self.score or not self.trained
+            options.append(self.selector.weights(predictions))
+        found = [Ensemble(one, *self.selector.calibrated(predictions, one)) for one in options]
+        best = max(found, key=lambda one: one.score)
         # Last, so that an interrupt leaves the ensemble of the models so far.
-        self.weights = weights if is_better else np.append(self.weights, 0.0)
-        self.score = best if is_better else self.score
+        if best.score > self.score or not self.trained:
+            self.best = best
+        else:
+            self.best = replace(self.best, weights=np.append(self.best.weights, 0.0))
         self.trained.append(trained)
         self.scores.append(score)
 
     # ---- results ----
 
-    def predictions(self) -> Floats:
-        """Predictions of the ensemble for the scored rows."""
-        return mean_of([one.predictions for one in self.trained], self.weights)
+    @property
+    def score(self) -> float:
+        """Score of the best ensemble so far."""
+        return self.best.score
 
     def rows(self, entries: Sequence[Entry], predict_seconds: dict[str, float]) -> list[Any]:
         """The rows of the leaderboard, the best first."""
         found = []
-        for one, score, weight in zip(self.trained, self.scores, self.weights, strict=True):
+        for one, score, weight in zip(self.trained, self.scores, self.best.weights, strict=True):
             name = one.member.name
             spread = self.spread(one.predictions)
             seconds = predict_seconds.get(name, math.nan)

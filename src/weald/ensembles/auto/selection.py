@@ -32,16 +32,25 @@ class Selector:
 
     Attributes
     ----------
-    rows : intp [rows]
-        The scored rows that weights are selected on.
+    task : Task
+        The scored rows.
+    rows : intp [some rows]
+        The rows that weights and temperature are selected on.
+    fold : intp [rows]
+        The fold of each row; all 0 with a validation set.
     """
 
     task: Task
     metric: Metric
     rows: NDArray[np.intp]
+    fold: NDArray[np.intp]
 
     @classmethod
-    def of(cls, task: Task, metric: Metric) -> "Selector":
+    def of(cls, training: Task, metric: Metric) -> "Selector":
+        task = training.scored
+        fold = np.zeros(task.n, dtype=np.intp)
+        for number, (_, scored) in enumerate(training.splits):
+            fold[scored] = number
         most = _MOST_ROWS if metric.loss else _MOST_ROWS_OF_SCORER
         rows = np.arange(task.n)
         if task.n > most:
@@ -51,11 +60,22 @@ class Selector:
                 task.table, task.y, None, strata, share, weight=task.weight, seed=task.seed
             )
             rows = np.flatnonzero(drawn)
-        return cls(task, metric, rows)
+        return cls(task, metric, rows, fold)
 
     def score(self, predicted: Floats) -> float:
         """The score of predictions of all scored rows."""
         return self.metric.score(self.task.table, self.task.y, predicted, self.task.weight)
+
+    def calibrated(self, predictions: list[Floats], weights: Floats) -> tuple[float, Floats, float]:
+        """The power that calibrates the mean of the predictions, that mean, and its score."""
+        mean, power = mean_of(predictions, weights), 1.0
+        if self.task.classes is not None:
+            rows, weight = self.rows, self.task.weight
+            own = None if weight is None else weight[rows]
+            fold = self.fold[rows]
+            power = calibrating_power(mean[rows], self.task.y[rows], own, fold)
+        mean = powered(mean, power)
+        return power, mean, self.score(mean)
 
     def weights(self, predictions: list[Floats]) -> Floats:
         """Weights of models, by greedy selection with replacement; their sum is 1."""
@@ -98,22 +118,22 @@ def powered(probabilities: Floats, power: float) -> Floats:
 
 
 def calibrating_power(
-    predicted: Floats, y: NDArray[Any], weight: Floats | None, folds: list[NDArray[np.intp]]
+    predicted: Floats, y: NDArray[Any], weight: Floats | None, fold: NDArray[np.intp]
 ) -> float:
     """The power that minimises the log loss, or 1.0 unless a power chosen on other rows is better.
 
     The power of each fold is chosen on the other folds; the log loss must improve by more than its
     standard error.
     """
-    if len(y) < _FEWEST_CALIBRATED or len(folds) < 2:
+    if len(y) < _FEWEST_CALIBRATED or (fold == fold[0]).all():
         return 1.0
     losses = np.stack([row_losses("log_loss", y, powered(predicted, p)) for p in _POWERS])
     plain = losses[_POWERS.index(1.0)]
     gain = np.zeros(len(y))
-    for fold in folds:
-        others = np.setdiff1d(np.arange(len(y)), fold)
+    for number in np.unique(fold):
+        own, others = fold == number, fold != number
         best = _best_power(losses[:, others], None if weight is None else weight[others])
-        gain[fold] = plain[fold] - losses[best, fold]
+        gain[own] = plain[own] - losses[best, own]
     mean = float(exact_means(gain, weight))
     square = float(exact_means((gain - mean) ** 2, weight))
     if not mean > float(np.sqrt(square / effective_rows(weight, len(y)))):
