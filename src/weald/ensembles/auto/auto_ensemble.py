@@ -42,8 +42,8 @@ class AutoEnsembleClassifier(ClassifierMixin, AutoEnsemble):
     >>> from weald import AutoEnsembleClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AutoEnsembleClassifier(time_limit=None, max_models=2).fit(X[:400], y[:400])
-    >>> round(model.score(X[400:], y[400:]), 2)
-    0.96
+    >>> bool(model.score(X[400:], y[400:]) > 0.95)
+    True
     >>> list(model.models_)
     ['boosted trees', 'extra trees']
     """
@@ -125,8 +125,8 @@ class AutoEnsembleRegressor(Regressor, AutoEnsemble):
     >>> from weald import AutoEnsembleRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = AutoEnsembleRegressor(time_limit=None, max_models=2).fit(X[:300], y[:300])
-    >>> round(model.score(X[300:], y[300:]), 1)
-    0.4
+    >>> bool(model.score(X[300:], y[300:]) > 0.4)
+    True
     """
 
     def fit(

@@ -31,7 +31,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     --------
     >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0], [np.nan, np.nan]])
     >>> ColumnEncoder(categories=[1]).fit_transform(X).round(1).tolist()
-    [[-1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    [[-1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]]
     """
 
     columns_: list[int]

@@ -1,11 +1,13 @@
 """A small neural network as arrays, trained by scikit-learn."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 Floats = NDArray[np.float64]
@@ -52,7 +54,9 @@ class _Network(BaseEstimator):
             **stops,
         )
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        network.fit(X, y, **weights)
+        with warnings.catch_warnings():  # so many epochs are meant to be enough
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            network.fit(X, y, **weights)
         self.coefs_, self.intercepts_ = list(network.coefs_), list(network.intercepts_)
         self.n_features_in_ = int(X.shape[1])
         return network
