@@ -150,7 +150,7 @@ class _Trees:
     def rotation_forest(self) -> Any:
         kind = self._kind(RotationForestClassifier, RotationForestRegressor)
         common = self._common(3)
-        return kind(100, bootstrap=True, oob_score=True, **common)
+        return kind(200, bootstrap=True, oob_score=True, **common)
 
     @property
     def can_rotate(self) -> bool:
