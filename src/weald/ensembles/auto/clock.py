@@ -6,7 +6,10 @@ import time
 _LONGEST = 1e9
 
 # The rest is for the calibration and the leaderboard.
-_SHARE_OF_SEARCH = 0.95
+_SHARE_OF_SEARCH = 0.92
+
+# A search with less than this share of the limit left is over.
+_LEAST_SHARE = 0.05
 
 
 class Clock:
@@ -36,3 +39,8 @@ class Clock:
     def left(self) -> float:
         """Seconds until the end of the search, a little before the limit; negative after it."""
         return _SHARE_OF_SEARCH * self._seconds - self.spent
+
+    @property
+    def is_over(self) -> bool:
+        """Whether too little is left even for a trial."""
+        return self.left < _LEAST_SHARE * self._seconds

@@ -106,9 +106,9 @@ class Search:
     def _try(self, entry: Entry) -> None:
         is_booster = hasattr(entry.estimator, "time_limit")
         needed = _LEAST_SHARE_OF_BOOSTER * self._booster_seconds if is_booster else 0.0
-        if self.clock.left <= needed:
+        if self.clock.is_limited and (self.clock.is_over or self.clock.left <= needed):
             raise OutOfTime(
-                "none left" if self.clock.left <= 0 else f"needs more than {needed:.1f} s"
+                "none left" if self.clock.is_over else f"needs more than {needed:.1f} s"
             )
         trained = train(entry, self.task, self.clock, is_first=not self.trained)
         score = self.selector.score(trained.predictions)

@@ -19,13 +19,13 @@ from weald.ensembles.combining.out_of_fold import FoldModels, predict_with
 from weald.ensembles.members.members import Indices, take
 from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.routing import weight_keyword
-from weald.resampling import hold_out_rows
 
 Floats = NDArray[np.float64]
 
-# A trial fit has this share of the rows, at least so many; longer fits grow faster than linearly.
-_TRIAL_SHARE, _FEWEST_TRIAL_ROWS, _GROWTH = 0.125, 50, 1.1
-_LARGER_TRIAL, _LARGEST_TRIAL = 4, 0.5
+# A trial fit has about so many rows of a large table (or a 64th), more if the first one is no measure
+# of the whole fit, whose time grows a little faster than the rows.
+_TRIAL_ROWS, _FEWEST_TRIAL_ROWS, _GROWTH = 500, 50, 1.1
+_MORE, _SHARE_OF_TRIALS = 4, 0.2
 
 # Rounds of boosting may take this share of what is left; leaf values and predictions follow.
 _SHARE_OF_FIRST, _SHARE_OF_OTHERS = 0.5, 0.75
@@ -237,32 +237,30 @@ def _weight_params(entry: Entry, task: Task) -> dict[str, Any]:
 
 def _check_time(entry: Entry, task: Task, clock: Clock, params: dict[str, Any]) -> None:
     """Raise OutOfTime if a fit on some of the rows says that there is not enough time."""
-    if clock.left <= 0:
+    if clock.is_over:
         raise OutOfTime("none left")
     n_fits = 1 if _is_one_fit(entry.estimator, task) else len(task.splits)
-    share = _TRIAL_SHARE
-    while share < 1 and share * task.n >= _FEWEST_TRIAL_ROWS:
-        seconds, n_rows = _trial(entry, task, share, params)
-        growth = (task.n / n_rows) ** _GROWTH
-        if n_fits * seconds * growth <= clock.left:
+    n_rows = max(_FEWEST_TRIAL_ROWS, min(task.n // 8, max(_TRIAL_ROWS, task.n // 64)))
+    while n_rows <= task.n // 2:
+        seconds = _trial_seconds(entry, task, n_rows, params)
+        expected = n_fits * seconds * (task.n / n_rows) ** _GROWTH
+        if expected <= clock.left:
             return
-        # The constant part of a short fit is no measure of a long one: try a larger share.
-        share *= _LARGER_TRIAL
-        if share > _LARGEST_TRIAL or seconds * _LARGER_TRIAL**_GROWTH > clock.left / n_fits:
-            raise OutOfTime(f"needs {n_fits * seconds * growth:.1f} s")
+        # The constant part of a short fit is no measure of a long one: try more rows, if cheap.
+        n_rows *= _MORE
+        if n_rows > task.n // 2 or seconds * _MORE**_GROWTH > _SHARE_OF_TRIALS * clock.left:
+            raise OutOfTime(f"needs {expected:.1f} s")
 
 
-def _trial(entry: Entry, task: Task, share: float, params: dict[str, Any]) -> tuple[float, int]:
-    """Seconds of a fit on a share of the rows, and their number."""
-    strata = None if task.classes is None else task.y.astype(np.int64)
-    chosen = np.flatnonzero(
-        hold_out_rows(
-            task.table, task.y, task.groups, strata, share, weight=task.weight, seed=task.seed
-        )
-    )
+def _trial_seconds(entry: Entry, task: Task, n_rows: int, params: dict[str, Any]) -> float:
+    """Duration of a fit on some of the rows, among them one of each class."""
+    order = np.random.default_rng(task.seed).permutation(task.n)
+    chosen = order[:n_rows]
+    if task.classes is not None:
+        chosen = np.union1d(chosen, np.unique(task.y, return_index=True)[1])
     begin = time.perf_counter()
     _fitted(entry, entry.estimator, task, chosen, params)
-    return time.perf_counter() - begin, len(chosen)
+    return time.perf_counter() - begin
 
 
 def advise_of_failures(failed: dict[str, Exception]) -> None:
