@@ -1,6 +1,7 @@
 """Ensembles of any base estimators as sums of trees, where their combination is linear."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from weald.data import plan_of
 from weald.ensembles.auto.auto_base import AutoEnsemble
 from weald.ensembles.bagging.bagging_base import Bagging
-from weald.ensembles.base import TreeModel
+from weald.ensembles.base import TreeModel, keep_columns
 from weald.ensembles.combining.greedy import GreedySelection
 from weald.ensembles.combining.nonnegative import NonNegativeSum
 from weald.ensembles.combining.out_of_fold import FoldModels
@@ -217,12 +218,23 @@ def _auto(model: Any, response: str) -> AdditiveForm:
     if is_classifier and model.temperature_ != 1.0:
         raise NotAdditive("calibrated probabilities are no sums of trees")
     used = [model._members[k] for k in np.flatnonzero(model.weights_)]
-    if model._exponent or not plan_of(model).is_plain or any(one.is_foreign for one in used):
-        raise NotAdditive("its models do not split the columns as they are passed")
-    forms = [_form_of_member(one.model, one.response) for one in used]
+    has_levels = any(levels is not None for levels in plan_of(model).levels)
+    if has_levels or model._exponent or any(one.is_foreign for one in used):
+        raise NotAdditive("its models were fitted on other columns than those passed")
+    forms = [_form_of_member(_with_columns(model, one.model), one.response) for one in used]
     outputs = _names(model.classes_) if is_classifier else ("",)
     scale = PROBABILITY if is_classifier else PREDICTION
     return _mean(forms, model.weights_[model.weights_ > 0], scale, outputs)
+
+
+def _with_columns(owner: Any, model: Any) -> Any:
+    """A copy of a model fitted on the numeric columns of an ensemble that reads its tables."""
+    if isinstance(model, FoldModels):
+        return FoldModels([_with_columns(owner, fold) for fold in model.estimators_])
+    reading = copy(model)
+    if isinstance(model, TreeModel):
+        keep_columns(owner, reading)
+    return reading
 
 
 _FORMS: tuple[tuple[type, Callable[[Any, str], AdditiveForm]], ...] = (

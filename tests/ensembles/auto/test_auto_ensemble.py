@@ -418,6 +418,9 @@ def test_importances_are_those_of_the_input_columns() -> None:
     frame = pandas.DataFrame({"day": days, "x": rng.normal(size=300), "noise": rng.random(300)})
     y = frame["x"] * 3 + frame["day"].dt.month
     model = quick(AutoEnsembleRegressor, portfolio="trees").fit(frame, y)
+    explained = weald.explain.shap(model, frame[:4])
+    assert explained.values.shape[1] == 3 and "exact" in explained.method
+    assert np.allclose(explained.predictions, model.predict(frame[:4]))
     shares = model.feature_importances_
     assert shares.shape == (3,) and shares.sum() == pytest.approx(1)
     assert shares[2] == min(shares)

@@ -22,8 +22,8 @@ from weald.ensembles.members.routing import weight_keyword
 
 Floats = NDArray[np.float64]
 
-# A trial fit has about so many rows of a large table (or a 64th), more if the first one is no measure
-# of the whole fit, whose time grows a little faster than the rows.
+# A trial fit has about so many rows of a large table (or a 64th), more if the first one is no
+# measure of the whole fit, whose time grows a little faster than the rows.
 _TRIAL_ROWS, _FEWEST_TRIAL_ROWS, _GROWTH = 500, 50, 1.1
 _MORE, _SHARE_OF_TRIALS = 4, 0.2
 
