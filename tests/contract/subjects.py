@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 
 import weald
+from weald.ensembles.auto.portfolio import NAMES
 from weald.ensembles.base import TreeModel
 from weald.ensembles.forests.rotated import RotationModel
 from weald.parameters import ClassWeight, NoneOr
@@ -163,7 +164,7 @@ def made(estimator: type, **parameters: Any) -> BaseEstimator:
         required = {"estimators": members_of(estimator)}
     elif searches(estimator):
         # One model, the cheapest: extra trees.
-        dropped = [("boosted trees", "drop")]
+        dropped = [(name, "drop") for name in NAMES if name != "extra trees"]
         required = {"time_limit": None, "max_models": 1, "portfolio": dropped}
     return estimator(**{**required, **parameters})
 

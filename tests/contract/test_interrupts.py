@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 import weald
 from contract.subjects import EVERY_ESTIMATOR, has, searches, settings, takes_members
+from weald.ensembles.auto.portfolio import NAMES
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of POSIX")
 
@@ -51,7 +52,7 @@ def sized(estimator: type, n_rounds: int, n_trees: int) -> dict[str, Any]:
     if searches(estimator):
         is_classifier = issubclass(estimator, ClassifierMixin)
         kind = weald.BoostedTreesClassifier if is_classifier else weald.BoostedTreesRegressor
-        first = [("boosted trees", kind(n_estimators=n_rounds, n_jobs=1))]
+        first = [(NAMES[0], kind(n_estimators=n_rounds, n_jobs=1))]
         return {"time_limit": None, "max_models": 1, "portfolio": first}
     if takes_members(estimator):
         is_classifier = issubclass(estimator, ClassifierMixin)

@@ -27,7 +27,7 @@ from weald.ensembles.auto.auto_parameters import AutoParameters
 from weald.ensembles.auto.clock import Clock
 from weald.ensembles.auto.leaderboard import Leaderboard, LeaderboardRow
 from weald.ensembles.auto.metric import Metric
-from weald.ensembles.auto.portfolio import Entry, TableFacts, most_models, portfolio
+from weald.ensembles.auto.portfolio import NAMES, Entry, TableFacts, most_models, portfolio
 from weald.ensembles.auto.progress import Progress
 from weald.ensembles.auto.refitting import Refitted, refitted
 from weald.ensembles.auto.search import Search
@@ -411,24 +411,18 @@ def _validation_task(validation: ValidationRows, exponent: int, classes: Any, se
 
 def _with_given(owner: Any, own: list[Entry], pairs: Sequence[Named]) -> list[Entry]:
     """The portfolio with models replaced, dropped or added by the user."""
-    names = {one.name for one in own}
-    kept_or_dropped = [pair for pair in pairs if is_dropped(pair[1])]
-    unknown = [name for name, _ in kept_or_dropped if name not in names]
+    dropped = {name for name, model in pairs if is_dropped(model)}
+    unknown = sorted(dropped - {*NAMES})
     if unknown:
         raise ValueError(
-            f"portfolio drops {unknown[0]!r}, which is none of the models for this table: "
-            f"{', '.join(sorted(names))}."
+            f"portfolio drops {unknown[0]!r}, which is none of weald's models: {', '.join(NAMES)}."
         )
-    given = []
-    if len(kept_or_dropped) < len(pairs):
-        given = [Entry(n, model, True) for n, model in checked_estimators(owner, list(pairs))]
-    replaced = {name for name, _ in pairs}
-    by_name = {one.name: one for one in given}
-    dropped = {name for name, _ in kept_or_dropped}
-    entries = [by_name.get(one.name, one) for one in own if one.name not in dropped]
-    added = [one for one in given if one.name not in names & replaced]
-    entries[1:1] = added
-    return entries
+    given: dict[str, Entry] = {}
+    if len(dropped) < len(pairs):
+        named = checked_estimators(owner, list(pairs))
+        given = {name: Entry(name, model, True) for name, model in named}
+    entries = [given.pop(one.name, one) for one in own if one.name not in dropped]
+    return [*entries[:1], *given.values(), *entries[1:]]
 
 
 def _predict_seconds(members: Sequence[Member], task: Task) -> dict[str, float]:

@@ -41,11 +41,12 @@ class AutoEnsembleClassifier(ClassifierMixin, AutoEnsemble):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from weald import AutoEnsembleClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AutoEnsembleClassifier(time_limit=None, max_models=2).fit(X[:400], y[:400])
+    >>> model = AutoEnsembleClassifier(time_limit=None, max_models=2, keep_models=True)
+    >>> model = model.fit(X[:400], y[:400])
     >>> bool(model.score(X[400:], y[400:]) > 0.95)
     True
     >>> list(model.models_)
-    ['boosted trees', 'extra trees']
+    ['boosted small trees', 'random forest']
     """
 
     classes_: NDArray[Any]

@@ -23,12 +23,30 @@ from weald.ensembles.forests.rotation_forest import (
 )
 from weald.resampling import estimator_seed
 
+# The order was learnt on tables of 1,000 rows (studies/auto_portfolio.py), but for the network:
+# it was the second most valuable, and takes ten times as long as the others.
+NAMES = (
+    "boosted small trees",
+    "random forest",
+    "network",
+    "boosted symmetric trees",
+    "rotation forest",
+    "linear",
+    "extra trees",
+    "boosted trees",
+    "neighbours",
+    "slow boosted trees",
+    "boosted large trees",
+)
+
+# Above so many rows small trees need too many rounds to be the first.
+_MANY_ROWS = 10_000
+
 # Boosters leave out folds from this number of rows (or groups) on.
 FEWEST_FOR_BAGS = 10
 
-# More models than these would overfit the selection on so few rows: at most so many up to so many
-# rows (as AutoGluon does).
-_MOST_MODELS = ((100, 4), (500, 8))
+# Selection among more models would overfit few rows: up to so many rows at most so many models.
+_MOST_MODELS = ((100, 4), (500, 6), (2_000, 8))
 
 # Rotations and distances cost too much for wide tables or many rows, and mean little for
 # categories; linear models and networks need some rows.
@@ -88,27 +106,27 @@ def most_models(n_rows: int) -> int | None:
 
 
 def portfolio(facts: TableFacts, seed: int, n_jobs: int | None) -> list[Entry]:
-    """The models for a table, the most valuable first.
-
-    The order was learnt by `studies/auto_portfolio.py`.
-    """
-    tree = _Trees(facts, seed, n_jobs)
-    encoded = _Encoded(facts, seed)
-    makers: list[tuple[str, Callable[[], Any] | None]] = [
-        ("boosted trees", lambda: tree.boosted()),
-        ("extra trees", lambda: tree.extra_trees()),
-        ("network", encoded.network if encoded.fits else None),
-        ("random forest", lambda: tree.random_forest()),
-        ("linear", encoded.linear if encoded.fits else None),
-        ("boosted symmetric trees", lambda: tree.boosted(growth="symmetric", max_leaf_nodes=64)),
-        ("boosted small trees", lambda: tree.boosted(max_leaf_nodes=6, learning_rate=0.08)),
-        ("rotation forest", tree.rotation_forest if tree.can_rotate else None),
-        ("boosted large trees", lambda: tree.boosted(max_leaf_nodes=48, learning_rate=0.03)),
-        ("neighbours", encoded.neighbours if encoded.has_distances else None),
-        ("slow boosted trees", lambda: tree.boosted(quality="best")),
-    ]
-    made = [(name, make) for name, make in makers if make is not None]
-    return [Entry(name, make()) for name, make in made]
+    """The models for a table, the most valuable first."""
+    tree, encoded = _Trees(facts, seed, n_jobs), _Encoded(facts, seed)
+    makers: dict[str, Callable[[], Any] | None] = {
+        "boosted small trees": lambda: tree.boosted(max_leaf_nodes=6, learning_rate=0.08),
+        "random forest": tree.random_forest,
+        "network": encoded.network if encoded.fits else None,
+        "boosted symmetric trees": lambda: tree.boosted(growth="symmetric", max_leaf_nodes=64),
+        "rotation forest": tree.rotation_forest if tree.can_rotate else None,
+        "linear": encoded.linear if encoded.fits else None,
+        "extra trees": tree.extra_trees,
+        "boosted trees": tree.boosted,
+        "neighbours": encoded.neighbours if encoded.has_distances else None,
+        "slow boosted trees": lambda: tree.boosted(quality="best"),
+        "boosted large trees": lambda: tree.boosted(max_leaf_nodes=48, learning_rate=0.03),
+    }
+    names = list(NAMES)
+    if facts.n_rows > _MANY_ROWS:
+        names.remove("boosted trees")
+        names.insert(0, "boosted trees")
+    found = ((name, makers[name]) for name in names)
+    return [Entry(name, make()) for name, make in found if make is not None]
 
 
 @dataclass(frozen=True)

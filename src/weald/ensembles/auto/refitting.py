@@ -5,12 +5,16 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier
 
+from weald.ensembles.auto.portfolio import NAMES
 from weald.ensembles.boosted_trees.boosted_trees import (
     BoostedTreesClassifier,
     BoostedTreesRegressor,
 )
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.parameters import OneOf
+
+# Of the portfolio only the small model is left.
+_DROPPED = tuple((name, "drop") for name in NAMES[1:])
 
 _SIZES = OneOf(("small", "tree"))
 
@@ -51,12 +55,12 @@ def refitted(ensemble: Any, X: Any, y: Any, sample_weight: Any, groups: Any, siz
         raise ValueError(f"size must be {_SIZES.expected}; got {size!r}.")
     model = _small_model(ensemble, size)
     scored = clone(ensemble).set_params(
-        time_limit=None, max_models=1, portfolio=[("boosted trees", model)], verbose=0
+        time_limit=None, max_models=1, portfolio=[*_DROPPED, (NAMES[0], model)], verbose=0
     )
     scored.fit(X, y, sample_weight, groups=groups)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     model.fit(X, y, **weights)
-    score = scored.leaderboard_["boosted trees"].score
+    score = scored.leaderboard_[NAMES[0]].score
     return Refitted(model, score, ensemble.best_score_, scored.metric_)
 
 
