@@ -23,7 +23,7 @@ from weald.ensembles.forests.rotation_forest import (
 )
 from weald.resampling import estimator_seed
 
-# The order was learnt on tables of 1,000 rows (studies/auto_portfolio.py), but for the network:
+# The order was learnt on tables of 1,000 rows (studies/auto_portfolio.md), but for the network:
 # it was the second most valuable, and takes ten times as long as the others.
 NAMES = (
     "boosted small trees",
