@@ -269,6 +269,18 @@ def test_a_validation_set_decides() -> None:
     assert fits.out_of_fold_.shape == (142,)
 
 
+def test_models_of_the_user_are_scored_on_a_validation_set() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(DIABETES[0], columns=[f"c{i}" for i in range(10)])
+    y = DIABETES[1]
+    parameters = {"portfolio": [*QUICK, ("mine", Ridge(alpha=0.1))], "keep_models": True}
+    model = quick(AutoEnsembleRegressor, **parameters)
+    model.fit(frame[:300], y[:300], X_val=frame[300:][frame.columns[::-1]], y_val=y[300:])
+    mine = Ridge(alpha=0.1).fit(frame[:300], y[:300])
+    rmse = mean_squared_error(y[300:], mine.predict(frame[300:])) ** 0.5
+    assert model.leaderboard_["mine"].score == pytest.approx(-rmse)
+
+
 def test_weights_of_zero_remove_rows() -> None:
     X, y = DIABETES
     weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 2.0)

@@ -154,7 +154,7 @@ class AutoEnsemble(AutoParameters):
         if validation is None:
             splits = self._splits(table, y, weight, groups, rows, classes is not None, seed)
         else:
-            held_out = _validation_task(validation, rows.target_exponent, numbers, seed)
+            held_out = _validation_task(self, validation, rows.target_exponent, numbers, seed)
             splits = [(np.arange(rows.n), np.arange(held_out.n))]
         return Task(table, given, y, weight, groups, splits, numbers, seed, held_out)
 
@@ -400,13 +400,16 @@ def _is_of_trees(model: Any) -> bool:
     return all(isinstance(one, TreeModel) for one in _parts(model))
 
 
-def _validation_task(validation: ValidationRows, exponent: int, classes: Any, seed: int) -> Task:
+def _validation_task(
+    owner: Any, validation: ValidationRows, exponent: int, classes: Any, seed: int
+) -> Task:
     """The rows of a validation set, to score models on."""
     (given,) = validation.sets
     table = np.concatenate(list(dense_blocks(given.table)))
     y = np.ldexp(validation.target, -exponent) if classes is None else validation.target
     y = y if classes is None else y.astype(np.intp)
-    return Task(table, as_table(given.X), y, validation.weight, None, [], classes, seed)
+    X = in_fitted_order(owner, as_table(given.X))
+    return Task(table, X, y, validation.weight, None, [], classes, seed)
 
 
 def _with_given(owner: Any, own: list[Entry], pairs: Sequence[Named]) -> list[Entry]:

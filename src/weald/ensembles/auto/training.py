@@ -5,12 +5,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from weald.advice import advise, collecting
 from weald.ensembles.auto.clock import Clock
@@ -97,7 +98,7 @@ class Member:
             return predict_with(self.response, self.model, given)
         if hasattr(self.model, "forest_"):
             return predict_with(self.response, self.model, table)
-        with threadpool_limits(1, "blas"):
+        with _one_blas_thread():
             return predict_with(self.response, self.model, table)
 
 
@@ -210,14 +211,23 @@ def _fitted(
         return clone(estimator).fit(table, y, **params)
 
 
+@cache
+def _libraries() -> Any:
+    return ThreadpoolController()  # takes milliseconds
+
+
+def _one_blas_thread() -> Any:
+    """Context in which BLAS uses one thread; on small matrices several wait for each other."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
 @contextmanager
 def _warnings_of(entry: Entry) -> Iterator[None]:
     """Pass on warnings of the user's models; those of the others are about what weald chose."""
     if entry.is_foreign:
         yield
         return
-    # One thread: the matrices are small, and threads of BLAS would wait for each other.
-    with collecting(), warnings.catch_warnings(), threadpool_limits(1, "blas"):
+    with collecting(), warnings.catch_warnings(), _one_blas_thread():
         warnings.simplefilter("ignore")
         yield
 
