@@ -23,9 +23,9 @@ from weald.ensembles.members.routing import weight_keyword
 
 Floats = NDArray[np.float64]
 
-# A trial fit has about so many rows of a large table (or a 64th), more if the first one is no
-# measure of the whole fit, whose time grows a little faster than the rows.
-_TRIAL_ROWS, _FEWEST_TRIAL_ROWS, _GROWTH = 500, 50, 1.1
+# A trial fit has about so many rows of a large table (or a 64th), fewer of a wide one, and more if
+# the first one is no measure of the whole fit, whose time grows a little faster than the rows.
+_TRIAL_ROWS, _TRIAL_CELLS, _FEWEST_TRIAL_ROWS, _GROWTH = 500, 20_000, 50, 1.1
 _MORE, _SHARE_OF_TRIALS = 4, 0.2
 
 # Rounds of boosting may take this share of what is left; leaf values and predictions follow.
@@ -250,7 +250,8 @@ def _check_time(entry: Entry, task: Task, clock: Clock, params: dict[str, Any]) 
     if clock.is_over:
         raise OutOfTime("none left")
     n_fits = 1 if _is_one_fit(entry.estimator, task) else len(task.splits)
-    n_rows = max(_FEWEST_TRIAL_ROWS, min(task.n // 8, max(_TRIAL_ROWS, task.n // 64)))
+    usual = min(_TRIAL_ROWS, _TRIAL_CELLS // task.table.shape[1])
+    n_rows = max(_FEWEST_TRIAL_ROWS, min(task.n // 8, max(usual, task.n // 64)))
     while n_rows <= task.n // 2:
         seconds = _trial_seconds(entry, task, n_rows, params)
         expected = n_fits * seconds * (task.n / n_rows) ** _GROWTH
