@@ -52,7 +52,8 @@ def sized(estimator: type, n_rounds: int, n_trees: int) -> dict[str, Any]:
     if searches(estimator):
         is_classifier = issubclass(estimator, ClassifierMixin)
         kind = weald.BoostedTreesClassifier if is_classifier else weald.BoostedTreesRegressor
-        first = [(NAMES[0], kind(n_estimators=n_rounds, n_jobs=1))]
+        boosted = kind(n_estimators=n_rounds, n_jobs=1)
+        first = [(NAMES[0], boosted), ("boosted trees", "drop")]
         return {"time_limit": None, "max_models": 1, "portfolio": first}
     if takes_members(estimator):
         is_classifier = issubclass(estimator, ClassifierMixin)

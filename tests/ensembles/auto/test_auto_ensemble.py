@@ -344,8 +344,8 @@ def test_metrics_of_regression_and_callables() -> None:
 
 def test_overconfident_probabilities_are_made_less_extreme() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 1))
-    y = (rng.random(3000) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    X = rng.normal(size=(1500, 1))
+    y = (rng.random(1500) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
 
     class Overconfident(LogisticRegression):
         def predict_proba(self, X: Any) -> Any:
