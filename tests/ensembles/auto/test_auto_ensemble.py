@@ -356,8 +356,9 @@ def test_overconfident_probabilities_are_made_less_extreme() -> None:
     given = [(NAMES[0], Overconfident())]
     model = quick(AutoEnsembleClassifier, portfolio=given, max_models=1).fit(X, y)
     assert 2.0 < model.temperature_ < 4.0
-    truth = 1 / (1 + np.exp(-X[:, 0]))
-    assert np.abs(model.predict_proba(X)[:, 1] - truth).mean() < 0.03
+    plain, wrong = LogisticRegression().fit(X, y), Overconfident().fit(X, y)
+    undone = np.abs(model.predict_proba(X) - plain.predict_proba(X)).mean()
+    assert undone < 0.02 < 0.1 < np.abs(wrong.predict_proba(X) - plain.predict_proba(X)).mean()
     honest = quick(AutoEnsembleClassifier, portfolio=[(NAMES[0], LogisticRegression())])
     assert 0.9 < honest.set_params(max_models=1).fit(X, y).temperature_ < 1.1
 
