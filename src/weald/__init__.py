@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from weald.ensembles import (
         AdaBoostClassifier,
         AdaBoostRegressor,
+        AutoEnsembleClassifier,
+        AutoEnsembleRegressor,
         BaggingClassifier,
         BaggingRegressor,
         BlendingClassifier,
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "AutoEnsembleClassifier",
+    "AutoEnsembleRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "BlendingClassifier",

@@ -74,6 +74,7 @@ OF_ESTIMATOR = (
         "parameters.",
     ),
     Way(("estimators",), "It belongs to the base estimators in the list `estimators`."),
+    Way(("portfolio",), "It belongs to the models: pass those with other settings in `portfolio`."),
 )
 _NO_GPU = (
     "weald runs on the CPU only: there is no GPU support. Leave it out; n_jobs is the number of "

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 
 import weald
+from weald.ensembles.auto.portfolio import NAMES
 from weald.ensembles.base import TreeModel
 from weald.ensembles.forests.rotated import RotationModel
 from weald.parameters import ClassWeight, NoneOr
@@ -120,9 +121,14 @@ def takes_members(estimator: type) -> bool:
     return has(estimator, "estimators")
 
 
+def searches(estimator: type) -> bool:
+    """Whether it trains a portfolio of models within a time limit."""
+    return has(estimator, "portfolio")
+
+
 def always_draws(estimator: type) -> bool:
     """Whether every fit of `quick` splits rows at random by content, targets included."""
-    return has(estimator, "final_estimator")
+    return has(estimator, "final_estimator") or searches(estimator)
 
 
 def chooses_settings(estimator: type) -> bool:
@@ -135,6 +141,8 @@ def draws_columns(estimator: type) -> bool:
     parameters = inspect.signature(estimator).parameters
     if "feature_sampling" in parameters:
         return parameters["max_features"].default is not None
+    if searches(estimator):
+        return True
     return "bootstrap_features" in parameters or "subset_size" in parameters
 
 
@@ -151,7 +159,13 @@ def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
 
 def made(estimator: type, **parameters: Any) -> BaseEstimator:
     """Make an estimator with default parameters and the required ones."""
-    required = {"estimators": members_of(estimator)} if takes_members(estimator) else {}
+    required: dict[str, Any] = {}
+    if takes_members(estimator):
+        required = {"estimators": members_of(estimator)}
+    elif searches(estimator):
+        # One model, the cheapest: extra trees.
+        dropped = [(name, "drop") for name in NAMES if name != "extra trees"]
+        required = {"time_limit": None, "max_models": 1, "portfolio": dropped}
     return estimator(**{**required, **parameters})
 
 
@@ -257,7 +271,7 @@ def why_weights_are_no_repetitions(model: BaseEstimator) -> str | None:
         return "a round sees a share of the rows"
     if is_set("early_stopping") is True:
         return "a share of the rows is held out"
-    if has(type(model), "final_estimator"):
+    if has(type(model), "final_estimator") or searches(type(model)):
         return "rows are held out, or dealt out to folds"
     if is_set("weights") in ("oof", "oob"):
         return "weights are fitted on rows that the base estimators were not trained on"

@@ -8,11 +8,21 @@ import pytest
 from sklearn.base import clone
 
 from contract.frames import CITIES, CONTAINERS, N, cells, container, labels
-from contract.subjects import EVERY_CLASSIFIER, EVERY_ESTIMATOR, answers, has, quick, table, target
+from contract.subjects import (
+    EVERY_CLASSIFIER,
+    EVERY_ESTIMATOR,
+    answers,
+    has,
+    quick,
+    searches,
+    table,
+    target,
+)
 from weald.data import dense_blocks, table_for_predict
 
 FRAMED = [e for e in EVERY_ESTIMATOR if has(e, "categorical_features")]
 every_estimator = pytest.mark.parametrize("estimator", FRAMED)
+every_forest = pytest.mark.parametrize("estimator", [e for e in FRAMED if not searches(e)])
 X0 = table(10)
 Y0 = np.arange(10) % 2
 
@@ -125,7 +135,7 @@ def test_whole_numbers_can_be_called_categories(estimator) -> None:
     assert plain.fingerprint() == small(estimator).fit(X, y).fingerprint()
 
 
-@every_estimator
+@every_forest
 def test_ordered_categories_keep_their_order(estimator) -> None:
     pandas = pytest.importorskip("pandas")
     sizes = ["small", "medium", "large", "huge"]
@@ -278,7 +288,7 @@ def test_units_of_dates_and_arrays_of_them(estimator) -> None:
         assert np.array_equal(answers(model, array.astype(f"M8[{unit}]")), answers(model, frame))
 
 
-@every_estimator
+@every_forest
 @pytest.mark.parametrize("kind", ["date", "duration", "time"])
 def test_days_durations_and_times_of_day(estimator, kind: str) -> None:
     polars = pytest.importorskip("polars")
@@ -306,7 +316,8 @@ def test_days_durations_and_times_of_day(estimator, kind: str) -> None:
 def test_masked_arrays_are_refused(estimator, mask: Any) -> None:
     fitted = quick(estimator).fit(X0, Y0)
     masked = np.ma.masked_array(X0, mask)
-    for method in (lambda X: quick(estimator).fit(X, Y0), fitted.predict, fitted.apply):
+    applied = getattr(fitted, "apply", fitted.predict)
+    for method in (lambda X: quick(estimator).fit(X, Y0), fitted.predict, applied):
         with pytest.raises(TypeError, match=r"Masked arrays .* X.filled\(np.nan\)"):
             method(masked)
 

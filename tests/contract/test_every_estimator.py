@@ -23,6 +23,7 @@ from contract.subjects import (
     made,
     quick,
     same_parameters,
+    searches,
     settings,
     table,
     target,
@@ -45,7 +46,8 @@ def test_there_are_estimators() -> None:
 
 @every_variant
 def test_same_for_any_number_of_threads(estimator, variant: str) -> None:
-    X, y = task(estimator, variant=variant, n=12_000, n_columns=9, missing=0.05)
+    n = 2_000 if searches(estimator) else 12_000
+    X, y = task(estimator, variant=variant, n=n, n_columns=9, missing=0.05)
     fits = [
         quick(estimator, **variants_of(estimator)[variant])
         .set_params(n_jobs=n_jobs, **settings(estimator, n_estimators=2, max_leaf_nodes=12))

@@ -13,7 +13,8 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import weald
-from contract.subjects import EVERY_ESTIMATOR, has, settings, takes_members
+from contract.subjects import EVERY_ESTIMATOR, has, searches, settings, takes_members
+from weald.ensembles.auto.portfolio import NAMES
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of POSIX")
 
@@ -48,6 +49,12 @@ def table(is_classifier: bool) -> tuple[np.ndarray, np.ndarray]:
 
 def sized(estimator: type, n_rounds: int, n_trees: int) -> dict[str, Any]:
     """Parameters of a fit with this number of boosting rounds or trees."""
+    if searches(estimator):
+        is_classifier = issubclass(estimator, ClassifierMixin)
+        kind = weald.BoostedTreesClassifier if is_classifier else weald.BoostedTreesRegressor
+        boosted = kind(n_estimators=n_rounds, n_jobs=1)
+        first = [(NAMES[0], boosted), ("boosted trees", "drop")]
+        return {"time_limit": None, "max_models": 1, "portfolio": first}
     if takes_members(estimator):
         is_classifier = issubclass(estimator, ClassifierMixin)
         kind = weald.BoostedTreesClassifier if is_classifier else weald.BoostedTreesRegressor
@@ -108,7 +115,8 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(estimator) -> None:
     few, many = short(estimator), long(estimator)
     model = estimator(**few, **settings(estimator, random_state=0)).fit(X[:300], y[:300])
     expected, predictions = model.fingerprint(), model.predict(X[:300])
-    is_single_tree = not (has(estimator, "n_estimators") or takes_members(estimator))
+    has_parts = takes_members(estimator) or searches(estimator)
+    is_single_tree = not (has(estimator, "n_estimators") or has_parts)
     for after in (0.01, 0.02, 0.05) if is_single_tree else (0.02, 0.05, 0.15):
         model.set_params(**many)
         before = dict(vars(model))

@@ -35,7 +35,8 @@ def test_cross_validation(estimator, library: str) -> None:
 @every_library
 def test_search(estimator, library: str) -> None:
     X, y = container(library), labels()
-    size = "min_samples_leaf" if has(estimator, "min_samples_leaf") else "n_estimators"
+    sizes = ("min_samples_leaf", "n_estimators", "random_state")
+    size = next(name for name in sizes if has(estimator, name))
     grid: dict[str, list[Any]] = {size: [1, 5]}
     grid["categorical_features"] = ["from_dtype", ["city"]]
     search = GridSearchCV(quick(estimator), grid, cv=3).fit(X, y)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from contract.subjects import EVERY_ESTIMATOR, answers, quick, settings, task
+from contract.subjects import EVERY_ESTIMATOR, answers, quick, searches, settings, task
 
 every_estimator = pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
 
@@ -37,7 +37,7 @@ def small(estimator: type, n_jobs: int) -> Any:
 @every_estimator
 def test_fits_in_several_threads_at_once(estimator) -> None:
     """More threads than cores, each of which uses three more."""
-    X, y = task(estimator, n=6000, n_columns=6, missing=0.05)
+    X, y = task(estimator, n=600 if searches(estimator) else 6000, n_columns=6, missing=0.05)
     expected = small(estimator, n_jobs=1).fit(X, y).fingerprint()
     model = small(estimator, n_jobs=3)
     assert at_once(lambda: clone(model).fit(X, y).fingerprint(), 6) == [expected] * 6

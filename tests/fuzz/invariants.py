@@ -144,6 +144,7 @@ def without_counts(case: Case) -> dict[str, Any] | None:
         params.get("reweight") == "resampling",
         "n_iter_no_change" in params and params.get("early_stopping", params["n_iter_no_change"]),
         "final_estimator" in params,
+        "portfolio" in params,  # models are scored on folds
         "sample_fraction" in params,  # rotation forests draw rows for their axes
         isinstance(params.get("weights"), str),
         params.get("rule") == "rank_mean",

@@ -7,6 +7,7 @@ from weald.lazy import attach
 if TYPE_CHECKING:
     from weald.ensembles.adaboost.adaboost import AdaBoostClassifier
     from weald.ensembles.adaboost.adaboost_r2 import AdaBoostRegressor
+    from weald.ensembles.auto.auto_ensemble import AutoEnsembleClassifier, AutoEnsembleRegressor
     from weald.ensembles.bagging.bagging import BaggingClassifier, BaggingRegressor
     from weald.ensembles.boosted_trees.boosted_trees import (
         BoostedTreesClassifier,
@@ -46,6 +47,7 @@ else:
             for module, names in {
                 "adaboost.adaboost": ["AdaBoostClassifier"],
                 "adaboost.adaboost_r2": ["AdaBoostRegressor"],
+                "auto.auto_ensemble": ["AutoEnsembleClassifier", "AutoEnsembleRegressor"],
                 "bagging.bagging": ["BaggingClassifier", "BaggingRegressor"],
                 "boosted_trees.boosted_trees": ["BoostedTreesClassifier", "BoostedTreesRegressor"],
                 "gradient_boosting.gradient_boosting": [
@@ -79,6 +81,8 @@ else:
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "AutoEnsembleClassifier",
+    "AutoEnsembleRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "BlendingClassifier",

@@ -1,14 +1,17 @@
 """Ensembles of any base estimators as sums of trees, where their combination is linear."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data import plan_of
+from weald.ensembles.auto.auto_base import AutoEnsemble
 from weald.ensembles.bagging.bagging_base import Bagging
-from weald.ensembles.base import TreeModel
+from weald.ensembles.base import TreeModel, keep_columns
 from weald.ensembles.combining.greedy import GreedySelection
 from weald.ensembles.combining.nonnegative import NonNegativeSum
 from weald.ensembles.combining.out_of_fold import FoldModels
@@ -204,8 +207,39 @@ def _in_table(form: AdditiveForm, method: ResponseMethod) -> AdditiveForm:
     return form
 
 
+# ---- automatic ensembles ----
+
+
+def _auto(model: Any, response: str) -> AdditiveForm:
+    is_classifier = hasattr(model, "classes_")
+    own = "predict_proba" if is_classifier else "predict"
+    if response not in ("auto", own):
+        raise NotAdditive(f"an automatic ensemble averages {own}, not {response}")
+    if is_classifier and model.temperature_ != 1.0:
+        raise NotAdditive("calibrated probabilities are no sums of trees")
+    used = [model._members[k] for k in np.flatnonzero(model.weights_)]
+    has_levels = any(levels is not None for levels in plan_of(model).levels)
+    if has_levels or model._exponent or any(one.is_foreign for one in used):
+        raise NotAdditive("its models were fitted on other columns than those passed")
+    forms = [_form_of_member(_with_columns(model, one.model), one.response) for one in used]
+    outputs = _names(model.classes_) if is_classifier else ("",)
+    scale = PROBABILITY if is_classifier else PREDICTION
+    return _mean(forms, model.weights_[model.weights_ > 0], scale, outputs)
+
+
+def _with_columns(owner: Any, model: Any) -> Any:
+    """A copy of a model fitted on the numeric columns of an ensemble that reads its tables."""
+    if isinstance(model, FoldModels):
+        return FoldModels([_with_columns(owner, fold) for fold in model.estimators_])
+    reading = copy(model)
+    if isinstance(model, TreeModel):
+        keep_columns(owner, reading)
+    return reading
+
+
 _FORMS: tuple[tuple[type, Callable[[Any, str], AdditiveForm]], ...] = (
     (Bagging, _bagging),
     (Voting, _voting),
     (Stacked, _stacked),
+    (AutoEnsemble, _auto),
 )

@@ -11,6 +11,7 @@ from typing import Any
 _ENSEMBLES = "weald.ensembles"
 _ESTIMATORS = (
     "AdaBoost",
+    "AutoEnsemble",
     "Bagging",
     "Blending",
     "BoostedTrees",
@@ -43,6 +44,16 @@ _MODULES: dict[str, str] = {
     # cross-validation
     "ContentKFold": "weald.resampling",
     # parts of ensembles
+    "Member": f"{_ENSEMBLES}.auto.training",
+    "Leaderboard": f"{_ENSEMBLES}.auto.leaderboard",
+    "LeaderboardRow": f"{_ENSEMBLES}.auto.leaderboard",
+    "OutOfFoldRecord": f"{_ENSEMBLES}.auto.auto_base",
+    "ColumnEncoder": f"{_ENSEMBLES}.auto.encoding",
+    "ScaledTarget": f"{_ENSEMBLES}.auto.scaled_target",
+    **dict.fromkeys(
+        ("NeighboursClassifier", "NeighboursRegressor"), f"{_ENSEMBLES}.auto.neighbours"
+    ),
+    **dict.fromkeys(("NetworkClassifier", "NetworkRegressor"), f"{_ENSEMBLES}.auto.network"),
     "Form": f"{_ENSEMBLES}.adaboost.adaboost_forms",
     "FoundStump": f"{_ENSEMBLES}.adaboost.stumps",
     "Stump": f"{_ENSEMBLES}.adaboost.stumps",

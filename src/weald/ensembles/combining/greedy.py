@@ -1,5 +1,7 @@
 """Greedy ensemble selection (Caruana, Niculescu-Mizil, Crew and Ksikes 2004)."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +28,9 @@ class GreedySelection:
 
     Parameters
     ----------
-    loss : {"log_loss", "squared_error"}
-        Loss function to minimise: for classification or regression.
+    loss : {"log_loss", "squared_error"} or callable
+        Loss function to minimise: for classification or regression, or a function of predictions of
+        shape (rows, columns), the target and the weights (or None) that returns a number.
     n_steps : int, default=40
         Maximum number of selections in a bag.
     n_bags : int, default=20
@@ -48,7 +51,7 @@ class GreedySelection:
 
     def __init__(
         self,
-        loss: str,
+        loss: str | Callable[[Floats, Floats, Floats | None], float],
         *,
         n_steps: int = 40,
         n_bags: int = 20,
@@ -85,7 +88,12 @@ class GreedySelection:
         return summed(answers, self.weights_)
 
     def _loss_inputs(self, answers: Floats, y: NDArray[np.float64]) -> tuple[Floats, Floats]:
-        """Predictions of shape (estimators, rows) and targets, as used by the loss."""
+        """Predictions of shape (estimators, rows) and targets, as used by the loss.
+
+        With a function as loss, they are unchanged.
+        """
+        if callable(self.loss):
+            return answers, y
         if self.loss == "log_loss":
             rows = np.arange(answers.shape[1])
             return answers[:, rows, y.astype(np.intp)], np.zeros(len(y))
@@ -95,6 +103,8 @@ class GreedySelection:
         return np.ldexp(answers[:, :, 0], scale), np.ldexp(y, scale)
 
     def _losses(self, means: Floats, target: Floats, weight: Floats | None) -> Floats:
+        if callable(self.loss):
+            return np.array([self.loss(mean, target, weight) for mean in means])
         if self.loss == "log_loss":
             clipped = np.maximum(means, _MIN_PROBABILITY)
             terms = -_native.log(clipped.ravel()).reshape(clipped.shape)
@@ -105,7 +115,7 @@ class GreedySelection:
     def _selected_weights(self, predicted: Floats, target: Floats, weight: Floats | None) -> Floats:
         """Weights of one bag after its best step."""
         counts = np.zeros(len(predicted))
-        running = np.zeros(predicted.shape[1])
+        running = np.zeros(predicted.shape[1:])
         best, best_counts = np.inf, counts
         for step in range(1, self.n_steps + 1):
             losses = self._losses((running + predicted) / step, target, weight)
