@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from contract.subjects import EVERY_ESTIMATOR, quick, task
+from weald import BoostedTreesRegressor
 from weald.persist.model_file import FORMAT
 
 FOLDER = Path(__file__).parent / "models"
@@ -30,6 +31,12 @@ def small_models() -> Iterator[tuple[str, Any]]:
     for estimator in EVERY_ESTIMATOR:
         X, y = task(estimator, n=40, n_columns=2)
         yield estimator.__name__, quick(estimator, n_estimators=2).fit(X, y)
+    levels = np.arange(120) % 15
+    X = np.column_stack([levels / 2 - 1.5, np.arange(120) % 7])
+    model = BoostedTreesRegressor(
+        n_estimators=2, n_bags=5, categorical_features=[0], target_statistics=True
+    )
+    yield "BoostedTreesRegressor.statistics", model.fit(X, levels % 4 + X[:, 1] / 9)
 
 
 def facts_of(model: Any) -> dict[str, Any]:

@@ -32,6 +32,9 @@ class ColumnPlan:
 
     columns: tuple[Column, ...]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"columns": self.columns}  # without cached properties
+
     @classmethod
     def of_numbers(cls, n_columns: int) -> "ColumnPlan":
         return cls((Number(),) * n_columns)

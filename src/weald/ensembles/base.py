@@ -354,7 +354,13 @@ class TreeModel(NamesImportances, CheckedEstimator):
             raise ModelFormatError(
                 f"the trees split {columns} columns, but there are {plan.n_columns}."
             )
-        check_prediction(self, self.n_features_in_, is_plain=plan.is_plain)
+        if self._accepts_missing_values:
+            check_prediction(self, self.n_features_in_, is_plain=plan.is_plain)
+
+    @property
+    def _accepts_missing_values(self) -> bool:
+        """Whether all parts do; estimators of other libraries may not."""
+        return True
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "forest_")
