@@ -118,6 +118,7 @@ def test_groups_of_another_length(forest: Any) -> None:
         weald.BoostedTreesClassifier(n_estimators=5, n_bags=10),
         weald.GradientBoostingClassifier(n_estimators=5),
         weald.RotationForestClassifier(5, random_state=0),
+        weald.AutoEnsembleClassifier(time_limit=None, max_models=1, portfolio="trees"),
         weald.BaggingClassifier(KNeighborsClassifier(), n_estimators=30, random_state=0),
         sklearn.ensemble.BaggingClassifier(n_estimators=30, max_features=0.5, random_state=0),
         sklearn.ensemble.GradientBoostingClassifier(n_estimators=5),

@@ -244,6 +244,25 @@ def test_models_are_replaced_and_dropped_by_name() -> None:
     assert type(first.estimators_[0][-1]) is LogisticRegression
     with pytest.raises(ValueError, match="drops 'booster', which is none of weald"):
         quick(AutoEnsembleClassifier, portfolio=[("booster", "drop")]).fit(X, y)
+    few = [(name, "drop") for name in NAMES if name != "linear"]
+    with pytest.raises(ValueError, match="drops every model .*not dropped: 'linear'"):
+        quick(AutoEnsembleClassifier, portfolio=few).fit(X[:40], y[:40])
+    with pytest.raises(ValueError, match="'ensemble', which is the name of the whole ensemble"):
+        quick(AutoEnsembleClassifier, portfolio=[("ensemble", mine)]).fit(X, y)
+
+
+def test_a_booster_of_the_user_keeps_its_shorter_time_limit() -> None:
+    limits = []
+
+    class Watching(weald.BoostedTreesRegressor):
+        def fit(self, X: Any, y: Any, **given: Any) -> Any:
+            limits.append(self.time_limit)
+            return super().fit(X, y, **given)
+
+    for own in (0.5, None):
+        mine = [(name, "drop") for name in NAMES] + [("mine", Watching(time_limit=own))]
+        AutoEnsembleRegressor(time_limit=100, portfolio=mine, n_folds=2).fit(*DIABETES)
+    assert limits[:2] == [0.5, 0.5] and all(0.5 < limit < 100 for limit in limits[2:])
 
 
 # ---- rows ----

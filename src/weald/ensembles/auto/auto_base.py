@@ -111,6 +111,7 @@ class AutoEnsemble(AutoParameters):
         task = self._task(X, rows, kept, groups, classes, validation)
         entries = self._entries(task, levels_of(rows.table), clock)
         metric = Metric.of(self.metric, classes, rows.target_exponent)
+        metric.check(task.scored.table, task.scored.y, task.scored.weight)
         search = Search(task, Selector.of(task, metric), clock)
         self._run(search, entries, metric)
         if search.trained:
@@ -420,12 +421,24 @@ def _with_given(owner: Any, own: list[Entry], pairs: Sequence[Named]) -> list[En
         raise ValueError(
             f"portfolio drops {unknown[0]!r}, which is none of weald's models: {', '.join(NAMES)}."
         )
+    if any(name == ONE_NAME for name, _ in pairs):
+        raise ValueError(
+            f"portfolio names a model {ONE_NAME!r}, which is the name of the whole ensemble in the "
+            "leaderboard. Rename it."
+        )
     given: dict[str, Entry] = {}
     if len(dropped) < len(pairs):
         named = checked_estimators(owner, list(pairs))
         given = {name: Entry(name, model, True) for name, model in named}
     entries = [given.pop(one.name, one) for one in own if one.name not in dropped]
-    return [*entries[:1], *given.values(), *entries[1:]]
+    entries = [*entries[:1], *given.values(), *entries[1:]]
+    if not entries:
+        kept = listing([name for name in NAMES if name not in dropped]) or "none"
+        raise ValueError(
+            f"portfolio drops every model for this table (not dropped: {kept}). Drop fewer models, "
+            "or add one."
+        )
+    return entries
 
 
 def _predict_seconds(members: Sequence[Member], task: Task) -> dict[str, float]:

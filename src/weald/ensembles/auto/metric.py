@@ -86,11 +86,38 @@ class Metric:
         loss = _LOSS_OF.get(metric) if fits else None
         return cls(metric, get_scorer(metric), loss, classes, exponent)
 
+    def check(self, X: Any, y: NDArray[Any], weight: Floats | None) -> None:
+        """Raise ValueError if constant predictions of this target have no score.
+
+        So a metric of another task is named before any model is trained.
+        """
+        if self.scorer is None:
+            return
+        n_classes = 0 if self.classes is None else len(self.classes)
+        targets = np.eye(n_classes)[y] if n_classes else y[:, np.newaxis]
+        mean = np.atleast_1d(exact_means(targets.T, weight))
+        try:
+            self._scorer_value(X, y, np.tile(mean, (len(y), 1)), weight)
+        except Exception as error:
+            # Functions of the user may be undefined for constants, such as a correlation.
+            if not isinstance(error, TypeError) and not is_scorer_name(self.name):
+                return
+            raise ValueError(
+                f"metric={self.name!r} cannot score predictions of this target; choose another, or "
+                f"change the target or the weights. It raised {type(error).__name__}: {error}"
+            ) from error
+
     def score(self, X: Any, y: NDArray[Any], predicted: Floats, weight: Floats | None) -> float:
         """The score of predictions of shape (rows, columns); larger is better."""
         if self.scorer is None:
             mean = float(exact_means(row_losses(self.loss, y, predicted), weight))
             return -mean if self.loss == "log_loss" else -float(np.ldexp(mean**0.5, self.exponent))
+        value = self._scorer_value(X, y, predicted, weight)
+        return number_returned(value, f"metric={self.name!r}")
+
+    def _scorer_value(
+        self, X: Any, y: NDArray[Any], predicted: Floats, weight: Floats | None
+    ) -> Any:
         if self.classes is None:
             labels, predicted = np.ldexp(y, self.exponent), np.ldexp(predicted, self.exponent)
         else:
@@ -99,8 +126,7 @@ class Metric:
         stand_in = _stand_in(predicted, self.classes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of classes that are never predicted, and so on
-            score = self.scorer(stand_in, X, labels, **given)
-        return number_returned(score, f"metric={self.name!r}")
+            return self.scorer(stand_in, X, labels, **given)
 
 
 def row_losses(loss: str | None, y: NDArray[Any], predicted: Floats) -> Floats:

@@ -126,7 +126,7 @@ def train(entry: Entry, task: Task, clock: Clock, *, is_first: bool) -> Trained:
         if hasattr(estimator, "time_limit"):
             share = _SHARE_OF_FIRST if is_first else _SHARE_OF_OTHERS
             n_fits = 1 if _is_one_fit(estimator, task) else len(task.splits)
-            estimator.set_params(time_limit=max(0.05, share * clock.left / n_fits))
+            _limit_time(estimator, share * clock.left / n_fits)
         else:
             _check_time(replace(entry, estimator=estimator), task, clock, params)
     if _is_one_fit(estimator, task):
@@ -141,7 +141,7 @@ def train_unscored(entry: Entry, task: Task, clock: Clock) -> Member:
     """Train a model on all rows, without predictions to score it by."""
     estimator = clone(entry.estimator)
     if clock.is_limited and hasattr(estimator, "time_limit"):
-        estimator.set_params(time_limit=max(0.05, 0.5 * clock.left))
+        _limit_time(estimator, 0.5 * clock.left)
     model = _fitted(entry, estimator, task, None, _weight_params(entry, task))
     return Member(entry.name, model, task.response, entry.is_foreign)
 
@@ -243,6 +243,13 @@ def _weight_params(entry: Entry, task: Task) -> dict[str, Any]:
 
 
 # ---- time ----
+
+
+def _limit_time(estimator: Any, seconds: float) -> None:
+    """Give a booster at most so many seconds; a shorter limit of its own is kept."""
+    own = estimator.time_limit
+    seconds = max(0.05, seconds)
+    estimator.set_params(time_limit=seconds if own is None else min(own, seconds))
 
 
 def _check_time(entry: Entry, task: Task, clock: Clock, params: dict[str, Any]) -> None:

@@ -1,0 +1,61 @@
+"""Metrics of automatic ensembles that do not fit the target, and those that constants lack."""
+
+import statistics
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.dummy import DummyClassifier
+
+from weald import AutoEnsembleClassifier, AutoEnsembleRegressor
+from weald.ensembles.auto.portfolio import NAMES
+
+DIABETES = load_diabetes(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+
+
+def _forests(metric: Any) -> Any:
+    """A random forest and extra trees."""
+    dropped = [(name, "drop") for name in NAMES if name not in ("random forest", "extra trees")]
+    return AutoEnsembleRegressor(time_limit=None, metric=metric, portfolio=dropped, n_jobs=1)
+
+
+def _two_arguments(y: Any, predicted: Any) -> float:
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "metric", "reason"),
+    [
+        (AutoEnsembleClassifier, WINE, "f1", "Target is multiclass"),
+        (AutoEnsembleRegressor, DIABETES, "roc_auc", "predict_proba"),
+        (AutoEnsembleRegressor, DIABETES, _two_arguments, "takes 2 positional"),
+    ],
+)
+def test_a_metric_that_does_not_fit_is_named_before_any_fit(kind, data, metric, reason) -> None:
+    fits = []
+
+    class Watching(DummyClassifier):
+        def fit(self, X: Any, y: Any, **given: Any) -> Any:
+            fits.append(1)
+            return super().fit(X, y, **given)
+
+    mine = [(name, Watching()) for name in NAMES]
+    with pytest.raises(ValueError, match=f"metric='.*' cannot score .*{reason}"):
+        kind(metric=metric, portfolio=mine).fit(*data)
+    assert not fits
+
+
+def test_metrics_that_constant_predictions_lack_are_admitted() -> None:
+    """Deviances take counts of zero, but no prediction of zero; correlations need a spread."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    counts = rng.poisson(np.exp(X[:, 0]))
+    deviance = _forests("neg_mean_poisson_deviance").fit(X, counts)
+    assert deviance.score(X, counts) > 0.3
+
+    def correlation(estimator: Any, X: Any, y: Any) -> float:
+        return statistics.correlation(list(y), list(estimator.predict(X)))
+
+    assert _forests(correlation).fit(X, counts).best_score_ > 0.3
