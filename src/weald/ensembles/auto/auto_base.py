@@ -246,8 +246,8 @@ class AutoEnsemble(AutoParameters):
         advise_of_failures(search.failed)
         if search.stopped_by == "interrupt":
             advise(
-                f"The fit was interrupted: the model is the best ensemble of the "
-                f"{len(search.trained)} models trained so far."
+                "The fit was interrupted: the model is the best ensemble of the models trained so "
+                f"far ({len(search.trained)})."
             )
         elif search.stopped_by == "time_limit" and len(search.trained) < 2:
             name = self._members[0].name
