@@ -107,6 +107,13 @@ def take(values: Any, index: Indices) -> Any:
     return [values[i] for i in index]
 
 
+def takes_rows(table: Any) -> bool:
+    """Whether `take` selects rows of a table in a form in which columns can be selected too."""
+    if isinstance(table, np.ndarray) or hasattr(table, "tocsr") or hasattr(table, "iloc"):
+        return True
+    return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
+
+
 def n_rows_of(values: Any) -> int:
     """Number of rows of an array, a sparse matrix, a frame or a list."""
     if hasattr(values, "shape"):
