@@ -174,7 +174,7 @@ def _with_dates(n: int = 240) -> tuple[pd.DataFrame, Any, Any]:
 
 
 @pytest.mark.parametrize("n_bags", [None, 2, 5])
-@pytest.mark.parametrize("library", ["pandas", "polars", "object array"])
+@pytest.mark.parametrize("library", ["pandas", "only numbers", "polars", "object array"])
 def test_a_function_receives_held_out_rows_of_the_table_of_the_fit(
     n_bags: int | None, library: str
 ) -> None:
@@ -182,6 +182,8 @@ def test_a_function_receives_held_out_rows_of_the_table_of_the_fit(
     table: Any = X
     if library == "polars":
         table = pytest.importorskip("polars").from_pandas(X)
+    elif library == "only numbers":
+        table = X[["x", "y"]]
     elif library == "object array":
         table = X[["x", "city", "y"]].to_numpy(dtype=object)
     seen = []

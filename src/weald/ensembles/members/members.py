@@ -107,11 +107,11 @@ def take(values: Any, index: Indices) -> Any:
     return [values[i] for i in index]
 
 
-def takes_rows(table: Any) -> bool:
-    """Whether `take` selects rows of a table in a form in which columns can be selected too."""
-    if isinstance(table, np.ndarray) or hasattr(table, "tocsr") or hasattr(table, "iloc"):
-        return True
-    return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
+def is_frame(table: Any) -> bool:
+    """Whether a table is a data frame, of which `take` selects rows."""
+    return hasattr(table, "iloc") or isinstance(
+        nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame
+    )
 
 
 def n_rows_of(values: Any) -> int:

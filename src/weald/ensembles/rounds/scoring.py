@@ -14,7 +14,7 @@ from weald.cached import cached_property
 from weald.data import ColumnTable, ValidationSet, as_one_array
 from weald.data.validation import ONE_SET
 from weald.ensembles.base import Floats
-from weald.ensembles.members.members import take, takes_rows
+from weald.ensembles.members.members import is_frame, take
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.scorer_names import instead_of, is_scorer_name
 from weald.errors import listing
@@ -159,12 +159,11 @@ class HeldOutSet:
 
     @cached_property
     def X(self) -> Any:
-        """The rows as passed by the user, or as numbers if that says the same."""
+        """The rows as passed by the user; of arrays of numbers and unread tables, numbers."""
         if self.given is not None:
             return self.given.X
         rows, order = self.training.rows, self.training.index
-        # Categories and dates are other columns than the user's once they are read.
-        if self.fitted is not None and order is not None and isinstance(rows.table, ColumnTable):
+        if self.fitted is not None and order is not None:
             return self.fitted.rows(order[self.index])
         return as_one_array(rows.table[self.index])
 
@@ -184,7 +183,10 @@ def held_out_sets(training: Training, fitted: FittedTable) -> list[HeldOutSet]:
     if training.held_out is None:
         return []
     if training.validation is None:
-        known = fitted if takes_rows(fitted.X) else None
+        # Categories and dates of arrays are other columns than the user's once they are read.
+        is_array = isinstance(fitted.X, np.ndarray)
+        is_read = is_array and isinstance(training.rows.table, ColumnTable)
+        known = fitted if is_read or is_frame(fitted.X) else None
         return [HeldOutSet(ONE_SET, np.flatnonzero(training.held_out), training, None, known)]
     first = training.rows.n - training.validation.n
     return [
