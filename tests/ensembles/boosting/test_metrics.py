@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
@@ -150,3 +152,87 @@ def test_a_scoring_that_names_nothing_is_told_what_metrics_has() -> None:
     model.set_params(scoring="auc", metrics={"auc": None})
     with pytest.raises(ValueError, match="'metrics' parameter"):
         model.fit(X, TWO)
+
+
+# ---- the table that a function of the user receives ----
+
+
+def _with_dates(n: int = 240) -> tuple[pd.DataFrame, Any, Any]:
+    """A table that is read as other columns than it has; column `y` repeats the target."""
+    rng = np.random.default_rng(0)
+    code, x = rng.integers(0, 60, n), rng.normal(size=n)
+    y = np.round(rng.normal(size=60)[code] + x, 3)
+    X = pd.DataFrame(
+        {
+            "x": x,
+            "city": pd.Categorical([f"c{i}" for i in code]),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 700, n), unit="D"),
+            "y": y,
+        }
+    )
+    return X, y, rng.integers(0, 3, n).astype(float)
+
+
+@pytest.mark.parametrize("n_bags", [None, 2, 5])
+@pytest.mark.parametrize("library", ["pandas", "only numbers", "polars", "object array"])
+def test_a_function_receives_held_out_rows_of_the_table_of_the_fit(
+    n_bags: int | None, library: str
+) -> None:
+    X, y, weight = _with_dates()
+    table: Any = X
+    if library == "polars":
+        table = pytest.importorskip("polars").from_pandas(X)
+    elif library == "only numbers":
+        table = X[["x", "y"]]
+    elif library == "object array":
+        table = X[["x", "city", "y"]].to_numpy(dtype=object)
+    seen = []
+
+    def scorer(model: Any, part: Any, target: Any, sample_weight: Any = None) -> float:
+        assert type(part) is type(table)
+        copied = part[:, 2] if library == "object array" else part["y"]
+        assert np.array_equal(np.asarray(copied, dtype=float), target)
+        if n_bags is None:
+            assert model.predict(part[:9]) == pytest.approx(model.predict(part)[:9])
+        seen.append(len(target))
+        return float(-np.mean((model.predict(part) - target) ** 2))
+
+    model = BoostedTreesRegressor(
+        n_estimators=5, early_stopping=True, scoring=scorer, n_bags=n_bags, random_state=0
+    )
+    model.fit(table, y, sample_weight=weight)
+    assert seen and set(seen) == {(weight > 0).sum() if n_bags else seen[0]}
+
+
+def test_predicting_some_rows_of_several_boosters_warns_once() -> None:
+    """Only the predictions of all rows are of boosters that were not trained on them."""
+
+    def of_some(model: Any, part: Any, target: Any) -> float:
+        return float(-np.mean((model.predict(part[:50]) - target[:50]) ** 2))
+
+    model = BoostedTreesRegressor(n_estimators=5, n_bags=5, early_stopping=True, scoring=of_some)
+    with pytest.warns(WealdWarning, match="predict all rows of X") as caught:
+        model.fit(X, Y)
+    assert len([one for one in caught if issubclass(one.category, WealdWarning)]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X[TRAIN], Y[TRAIN], X_val=X[A], y_val=Y[A])
+        model.set_params(n_bags=None).fit(X, Y)
+
+
+def test_a_function_receives_labels_with_their_rows() -> None:
+    X, y, _ = _with_dates()
+    labels = np.where(y > 0, "high", "low")
+
+    def scorer(model: Any, part: Any, target: Any) -> float:
+        assert np.array_equal(np.where(part["y"] > 0, "high", "low"), target)
+        return float(np.mean(model.predict(part) == target))
+
+    by_function = BoostedTreesClassifier(
+        n_estimators=8, early_stopping=True, scoring=scorer, random_state=0
+    ).fit(X, labels)
+    by_name = BoostedTreesClassifier(
+        n_estimators=8, early_stopping=True, scoring="accuracy", random_state=0
+    ).fit(X, labels)
+    assert by_function.fingerprint() == by_name.fingerprint()
+    assert np.array_equal(by_function.validation_score_, by_name.validation_score_)

@@ -152,6 +152,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             folds=folds,
             watchers=watchers,
             inputs=inputs,
+            kept=kept,
             checkpoint=checkpoint,
             earlier=earlier,
             offsets=offsets,

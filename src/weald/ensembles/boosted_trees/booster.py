@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald.data import ColumnPlan
 from weald.ensembles.base import Floats
@@ -24,6 +25,7 @@ from weald.ensembles.rounds.history import History
 from weald.ensembles.rounds.loop import Learner, Stage, Training, Watcher, Watchers, boost
 from weald.ensembles.rounds.progress_bar import Bar
 from weald.ensembles.rounds.scoring import (
+    FittedTable,
     HeldOutScorer,
     HeldOutSet,
     held_out_sets,
@@ -120,6 +122,8 @@ class BoostingRun:
         What else may end the run, such as a time limit.
     inputs : dict
         X, y and metadata of the fit, as scikit-learn's callbacks receive them.
+    kept : bool array
+        Mask of the rows of that X that have a weight.
     checkpoint : Checkpoint or None
         Saves the state of the run every now and then.
     earlier : TrainedState or None
@@ -139,6 +143,7 @@ class BoostingRun:
         folds: BoosterFolds | None,
         watchers: Sequence[Watcher],
         inputs: Mapping[str, Any],
+        kept: NDArray[np.bool_],
         checkpoint: Checkpoint | None = None,
         earlier: TrainedState | None = None,
         offsets: OffsetMark | None = None,
@@ -147,7 +152,7 @@ class BoostingRun:
         self._boosters, self._limits = boosters, boosters.limits
         self._training, self._folds = training, folds
         self._watchers, self._inputs, self._checkpoint = watchers, inputs, checkpoint
-        self._offsets = offsets
+        self._offsets, self._fitted = offsets, FittedTable(inputs["X"], kept)
         rows, copies = training.rows, training.train_copies
         if earlier is not None:
             earlier = boosters.in_booster(earlier)
@@ -193,7 +198,7 @@ class BoostingRun:
             start,
             patience=self._settings.n_iter_no_change if self._settings.early_stopping else None,
             tol=float(model.tol),
-            sets=held_out_sets(training),
+            sets=held_out_sets(training, self._fitted),
             metrics=metrics,
             watched=watched_metric(model),
             fitted=self._training,

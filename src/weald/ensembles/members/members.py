@@ -107,6 +107,13 @@ def take(values: Any, index: Indices) -> Any:
     return [values[i] for i in index]
 
 
+def is_frame(table: Any) -> bool:
+    """Whether a table is a data frame, of which `take` selects rows."""
+    return hasattr(table, "iloc") or isinstance(
+        nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame
+    )
+
+
 def n_rows_of(values: Any) -> int:
     """Number of rows of an array, a sparse matrix, a frame or a list."""
     if hasattr(values, "shape"):

@@ -45,6 +45,8 @@ class Training:
         The validation set passed by the user, if any; its rows are the last of `rows`.
     scored_rows : Rows or None
         `rows` with the weights that validation scores use; None: those of `rows`.
+    index : intp [rows] or None
+        Position of each row before the rows were ordered; None: they were not.
     """
 
     rows: Rows
@@ -53,6 +55,7 @@ class Training:
     seed: int
     validation: ValidationRows | None = None
     scored_rows: Rows | None = None
+    index: NDArray[np.intp] | None = None
 
     @cached_property
     def y(self) -> Floats:
@@ -185,7 +188,7 @@ def prepare(
         ordered = ordered_rows(_hashable(rows), n_threads=n_threads)
     index, groups = ordered.index, ordered.groups
     if held_fraction is None:
-        return Training(rows.take(index), ordered.keys, None, seed)
+        return Training(rows.take(index), ordered.keys, None, seed, index=index)
     n, what = (rows.n, "rows") if groups is None else (groups.n, "groups")
     if n < 2:
         name, off = asked_by.split("=")
@@ -199,7 +202,8 @@ def prepare(
         classes = rows.target[index].astype(np.int64) if strata else None
         held = hold_out(ordered.keys, classes, held_fraction, seed=seed)
     last = np.argsort(held, kind="stable")
-    return Training(rows.take(index[last]), ordered.keys[last], held[last], seed)
+    index = index[last]
+    return Training(rows.take(index), ordered.keys[last], held[last], seed, index=index)
 
 
 def refuse_groups(rows: Rows) -> None:

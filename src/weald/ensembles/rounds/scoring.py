@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.advice import advise
 from weald.cached import cached_property
-from weald.data import ValidationSet, as_one_array
+from weald.data import ColumnTable, ValidationSet, as_one_array
 from weald.data.validation import ONE_SET
 from weald.ensembles.base import Floats
+from weald.ensembles.members.members import is_frame, take
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.scorer_names import instead_of, is_scorer_name
 from weald.errors import listing
@@ -120,6 +122,18 @@ def watched_metric(model: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class FittedTable:
+    """The table passed to `fit`, and the mask of its rows that have a weight."""
+
+    X: Any
+    kept: NDArray[np.bool_]
+
+    def rows(self, index: NDArray[np.intp]) -> Any:
+        """Select some of the rows that have a weight."""
+        return take(self.X, np.flatnonzero(self.kept)[index])
+
+
+@dataclass(frozen=True, eq=False)
 class HeldOutSet:
     """Some of the held-out rows: a validation set of the user, or all rows that are left out.
 
@@ -133,19 +147,25 @@ class HeldOutSet:
         All rows of the fit.
     given : ValidationSet or None
         The set as passed by the user; None: its rows were held out from the training rows.
+    fitted : FittedTable or None
+        The table of the fit as passed by the user, from which rows were held out.
     """
 
     name: str
     index: NDArray[np.intp]
     training: Training
     given: ValidationSet | None
+    fitted: "FittedTable | None" = None
 
     @cached_property
     def X(self) -> Any:
-        """The table as passed by the user; of rows held out from the fit, numbers."""
+        """The rows as passed by the user; of arrays of numbers and unread tables, numbers."""
         if self.given is not None:
             return self.given.X
-        return as_one_array(self.training.rows.table[self.index])
+        rows, order = self.training.rows, self.training.index
+        if self.fitted is not None and order is not None:
+            return self.fitted.rows(order[self.index])
+        return as_one_array(rows.table[self.index])
 
     def labels(self, model: Any) -> NDArray[Any]:
         """The target in the user's units, or class labels."""
@@ -158,12 +178,16 @@ class HeldOutSet:
         return np.ldexp(target, rows.target_exponent)
 
 
-def held_out_sets(training: Training) -> list[HeldOutSet]:
+def held_out_sets(training: Training, fitted: FittedTable) -> list[HeldOutSet]:
     """The sets of held-out rows; the first of them is the one of early stopping."""
     if training.held_out is None:
         return []
     if training.validation is None:
-        return [HeldOutSet(ONE_SET, np.flatnonzero(training.held_out), training, None)]
+        # Categories and dates of arrays are other columns than the user's once they are read.
+        is_array = isinstance(fitted.X, np.ndarray)
+        is_read = is_array and isinstance(training.rows.table, ColumnTable)
+        known = fitted if is_read or is_frame(fitted.X) else None
+        return [HeldOutSet(ONE_SET, np.flatnonzero(training.held_out), training, None, known)]
     first = training.rows.n - training.validation.n
     return [
         HeldOutSet(one.name, np.arange(first + place.start, first + place.stop), training, one)
@@ -211,6 +235,7 @@ class HeldOutScorer:
         self._forest = forest
         self._model = copy.copy(model)
         self._model._fitted_loss, self._model.forest_ = loss, forest()
+        self._warned = False
         self._X, self._y = held_out.X, held_out.labels(model)
         self._weights = self._weights_for(self._scorer())
 
@@ -249,6 +274,7 @@ class HeldOutScorer:
         def scores_of(X: Any) -> Floats:
             if X is self._X:
                 return np.ascontiguousarray(own)
+            self._warn_of_training_rows()
             model.forest_ = self._forest() if forest is None else forest
             return type(model)._scores(model, X)  # type: ignore[no-any-return]
 
@@ -263,6 +289,19 @@ class HeldOutScorer:
         if not np.isfinite(number):
             raise NotFiniteError(f"{who} returned {number}; expected one finite number.")
         return number
+
+    def _warn_of_training_rows(self) -> None:
+        """Warn, once, if the rows that are scored are training rows of some boosters."""
+        held_out = self._held_out.training.held_out
+        if self._warned or held_out is None or not held_out.all():
+            return
+        self._warned = True
+        advise(
+            f"{self._called} predicts other rows than all of its X. Without X_val, the predictions "
+            "for X are those of boosters that left the row out, but those for any other table are "
+            "of all boosters, which were trained on these rows: such a score is far too good. Let "
+            "the function predict all rows of X, or pass X_val or n_bags=None."
+        )
 
 
 def _check_scorer(scoring: Any, called: str) -> None:
