@@ -186,7 +186,7 @@ class BoostedParameters(ScoredModel):
     subsample_ : float
         Row subsampling.
     target_statistics_ : bool
-        Whether categories of many levels have target statistics.
+        Whether categorical columns of many levels, if there are any, have target statistics.
     early_stopping_ : bool
         Whether there was early stopping.
     n_iter_no_change_ : int
