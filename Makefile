@@ -7,6 +7,8 @@ SEED ?= 0
 # Processes that share the tests; 0: all in one, as for a debugger.
 WORKERS ?= 2
 
+# A comma within an argument of $(call ...) would end the argument.
+COMMA := ,
 PIP := -m pip install -qq --disable-pip-version-check --no-input
 SOURCES := $(shell find cpp src/weald -type f ! -name '*.so' ! -path '*__pycache__*')
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE NOTICE $(SOURCES)
@@ -83,7 +85,7 @@ coverage: .venv-coverage/ready ## the share of the package's Python lines that t
 	.venv-coverage/bin/python $(PYTEST) --cov --cov-report=term-missing:skip-covered $(EVERY_TEST) $(ARGS)
 .venv-coverage/ready: $(PACKAGE)
 	$(call environment,coverage)
-	$(call install,coverage,'.[test,coverage]')
+	$(call install,coverage,'.[test$(COMMA)coverage]')
 	$(call tables,coverage)
 
 fuzz-api: .venv-test/ready ## random pairs of parameters of every estimator; TIME=600 seconds, SEED=7, ARGS="--estimator Name"
@@ -97,7 +99,7 @@ fuzz-coverage: .venv-fuzz/ready ## the same, guided by coverage (atheris); TIME=
 	PYTHONPATH=tests .venv-fuzz/bin/python -m fuzz.guided build/corpus -max_total_time=$(TIME) -max_len=40000 -rss_limit_mb=4096
 .venv-fuzz/ready: $(PACKAGE)
 	$(call environment,fuzz)
-	$(call install,fuzz,'.[test,fuzz]')
+	$(call install,fuzz,'.[test$(COMMA)fuzz]')
 
 micro: build/micro ## measure the kernels alone, on one core
 	./build/micro
@@ -120,7 +122,7 @@ docs: .venv-docs/ready ## build the documentation site in build/docs, without ne
 	@echo "the site: build/docs/index.html"
 .venv-docs/ready: $(PACKAGE)
 	$(call environment,docs)
-	$(call install,docs,'.[docs,frames]')
+	$(call install,docs,'.[docs$(COMMA)frames]')
 
 wheel: .venv-wheel/ready ## build the wheel in dist/ and test it in an empty environment
 .venv-wheel/ready: $(PACKAGE)

@@ -64,6 +64,8 @@ pygments_dark_style = "native"
 
 # Links of scikit-learn's docstrings to its own pages, which are not here.
 _FOREIGN_LINK = re.compile(r":(?:ref|term):`([^<`]+?)\s*(?:<[^>]*>)?`")
+# A name such as classes_ in a field would be read as a reference, and lose its underscore.
+_FIELD_OF_ATTRIBUTE = re.compile(r"^:(ivar|vartype) (\w+)_:")
 _MACHINERY = re.compile(r"set_\w+_request|get_metadata_routing|set_output")
 
 
@@ -73,11 +75,16 @@ def _without_foreign_links(
     lines[:] = [_FOREIGN_LINK.sub(r"\1", line) for line in lines]
 
 
+def _with_underscores(app: Any, what: str, name: str, obj: Any, options: Any, lines: Any) -> None:
+    lines[:] = [_FIELD_OF_ATTRIBUTE.sub(r":\1 \2\\_:", line) for line in lines]
+
+
 def _without_machinery(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> Any:
     return True if _MACHINERY.fullmatch(name) else None
 
 
 def setup(app: Any) -> None:
-    """Leave out what belongs to scikit-learn."""
+    """Leave out what belongs to scikit-learn, and keep the names of attributes."""
     app.connect("autodoc-process-docstring", _without_foreign_links)
+    app.connect("autodoc-process-docstring", _with_underscores)
     app.connect("autodoc-skip-member", _without_machinery)

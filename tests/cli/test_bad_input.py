@@ -176,3 +176,32 @@ def test_without_click(tmp_path: Path) -> None:
     assert found.stdout == ""
     assert found.stderr.count("\n") == 1
     assert "pip install 'weald[cli]'" in found.stderr
+
+
+def test_share_that_leaves_no_rows_to_fit_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "one.csv"
+    file.write_text("a,y\n1,2\n")
+    message = _error(capsys, 1, "train", file, "--target", "y", *TRAIN[:2])
+    assert "one.csv' has 1 rows" in message
+    assert "--test-size 0.2" in message
+
+
+@pytest.mark.parametrize(
+    ("targets", "share"),
+    [
+        ("aa", "0.5"),  # the copy that is scored knows one class
+        ("a" * 20, "0.2"),
+        ("aabbccddee", "0.2"),  # fewer rows held out than classes
+        ("ab" * 10, "0.05"),
+    ],
+)
+def test_scores_of_few_rows_and_classes(
+    targets: str, share: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "few.csv"
+    file.write_text("x,y\n" + "".join(f"{i},{one}\n" for i, one in enumerate(targets)))
+    words = ["train", str(file), "--target", "y", "--test-size", share]
+    assert main([*words, "--method", "decision_tree", "--json"]) == 0
+    assert '"accuracy"' in capsys.readouterr().out

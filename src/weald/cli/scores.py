@@ -47,6 +47,8 @@ def _balanced_accuracy(found: Predicted) -> float:
 def _log_loss(found: Predicted) -> float:
     if found.probabilities is None or not found.knows_all:
         return math.nan
+    if len(found.probabilities[0]) == 1:
+        return 0.0  # the only class has probability 1, and log_loss refuses a single label
     from sklearn.metrics import log_loss
 
     return float(log_loss(found.target, found.probabilities, labels=found.classes))

@@ -1,5 +1,6 @@
 """`weald train` and `weald evaluate`: a model of a table, and its scores on unseen rows."""
 
+import math
 import sys
 import time
 from dataclasses import dataclass, field
@@ -153,12 +154,19 @@ def _held_out_scores(
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
 
-    places = np.arange(len(rows))
+    n_tested = math.ceil(len(rows) * options.test_size)
+    n_fitted = len(rows) - n_tested
+    if n_fitted == 0:
+        raise ValueError(
+            f"{options.table!r} has {len(rows):,} rows, of which --test-size {options.test_size:g} "
+            "leaves none to fit on; give more rows or a smaller share (0: no scores)"
+        )
+    stratifies = can_stratify(rows.y, task, most=min(n_fitted, n_tested))
     fitted, tested = train_test_split(
-        places,
-        test_size=options.test_size,
+        np.arange(len(rows)),
+        test_size=n_tested,
         random_state=options.seed,
-        stratify=rows.y if can_stratify(rows.y, task) else None,
+        stratify=rows.y if stratifies else None,
     )
     copy = clone(model)
     fit_with_bar(copy, part_of(rows, fitted))
@@ -166,11 +174,12 @@ def _held_out_scores(
     return scores_of(copy, part.X, part.y), len(tested)
 
 
-def can_stratify(y: Any, task: str, least: int = 2) -> bool:
-    """Whether every class has at least `least` rows."""
+def can_stratify(y: Any, task: str, least: int = 2, most: int | None = None) -> bool:
+    """Whether every class has at least `least` rows, and there are at most `most` classes."""
     if task != "classification":
         return False
-    return int(np.unique(y, return_counts=True)[1].min()) >= least
+    counts = np.unique(y, return_counts=True)[1]
+    return int(counts.min()) >= least and (most is None or len(counts) <= most)
 
 
 def part_of(rows: Rows, places: Any) -> Rows:
