@@ -71,10 +71,10 @@ def _columns_of(plan: ColumnPlan, booster: int) -> list[int]:
     first = 0
     for column in plan.columns:
         n_parts = len(column.parts)
-        own = range(n_parts)
+        own = list(range(n_parts))
         if isinstance(column, EncodedCategory):
             n = column.means.shape[1]
-            own = [0, *range(1 + booster * n, 1 + (booster + 1) * n)]  # type: ignore[assignment]
+            own = [0, *range(1 + booster * n, 1 + (booster + 1) * n)]
         found += [first + part for part in own]
         first += n_parts
     return found
