@@ -277,7 +277,6 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
 #include "kernels/search.hpp"
 // These use the definitions above.
 #include "kernels/bits.hpp"
-#include "kernels/columns.hpp"
 #include "kernels/level_gains.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
@@ -410,7 +409,6 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .pack_words = pack_words,
                        .add_packed = add_packed,
                        .search_packed = search_packed,
-                       .search_columns = search_columns,
                        .add_gains = add_gains,
                        .search_levels = search_levels,
                        .search_ordered = search_ordered,

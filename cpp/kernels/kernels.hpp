@@ -217,11 +217,6 @@ struct Kernels {
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
 
-  // The same column by column, for those with non-zero `n_bins`: faster if the columns of a group
-  // have very different numbers of bins, or few are candidates. Others are untouched.
-  void (*search_columns)(const std::int64_t* cells, const std::int64_t* counts, const int* n_bins,
-                         const PackedNode& node, LaneBests& bests);
-
   // Add the gains of a node's splits of eight columns, score(left) + score(right) - parent, to
   // those of other nodes; counts as above. An undecided split adds its gain if that is positive, so
   // that the sum is an upper bound.

@@ -292,7 +292,7 @@ class PackedSearch {
   kernels::LaneBests search_part(int part, const std::int64_t* cells,
                                  const data::CandidateColumns& columns, const Copies* copies) const;
   void search_numerical(int part, const std::int64_t* cells, const std::int64_t* counts,
-                        const int* n_bins, kernels::LaneBests& bests) const;
+                        const bool* is_searched, kernels::LaneBests& bests) const;
   kernels::LevelScores score_levels(int part, int lane, const std::int64_t* cells,
                                     const std::int64_t* counts) const;
   CategoryBest search_categorical(int part, int lane, const std::int64_t* cells,
