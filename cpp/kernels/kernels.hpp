@@ -152,8 +152,8 @@ struct OrderedSides {
 // Parameters of a search among a node's sorted rows, in units of packed words.
 struct OrderedNode {
   std::int64_t total;        // packed sums of all rows
-  double l2;                 // added to h; less than 2^60
-  std::uint32_t min_weight;  // minimum h of a child, above 0
+  double l2;                 // added to h
+  double min_weight;         // minimum h of a child, above 0
   std::int64_t first, last;  // range of positions after which a split leaves enough rows
 };
 // A split after a position in the order, and the sums of the rows before it.

@@ -145,20 +145,9 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
     count(0, 1, categories_.wide[part - codes_.n_groups()].codes, 1);
     return counts;
   }
-  // Runs of equal codes would stall on the counter just updated, so there are four counters of each
-  // code, used in turn.
   const auto count_column = [&](int lane) {
     const auto [codes, stride] = codes_.column(column_of(part, lane));
-    constexpr std::int64_t many = 512;
-    if (copies || n_rows < many) return count(lane, lanes, codes, stride);
-    counts.has[lane] = true;
-    std::uint32_t counters[4][max_value_bins + 1] = {};
-    std::int64_t i = 0;
-    for (; i + 4 <= n_rows; i += 4)
-      for (int k = 0; k < 4; ++k) ++counters[k][codes[rows[i + k] * stride]];
-    for (; i < n_rows; ++i) ++counters[0][codes[rows[i] * stride]];
-    for (int code = 0; code <= layout_.bins_of(part); ++code)
-      for (const auto& one : counters) counts.cells[lane + code * lanes] += one[code];
+    count(lane, lanes, codes, stride);
   };
   constexpr int few = 2;
   const double* const open = bests.undecided;

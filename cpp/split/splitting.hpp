@@ -257,7 +257,8 @@ class PackedSearch {
 
   // Combines the parts. If a split that is not proven to leave enough rows on both sides might win,
   // its rows are counted until both sides have enough; if they have not, all rows in the bins of
-  // such columns are counted.
+  // such columns are counted. Benchmark row `small_digits`: counting these at once instead takes
+  // 1.2 times the processor time.
   struct Decided {
     Split split;
     bool any_admitted = false;
