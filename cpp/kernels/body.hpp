@@ -278,7 +278,6 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
 #include "kernels/level_gains.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
-#include "kernels/partition.hpp"
 #include "kernels/random_thresholds_body.hpp"
 #include "kernels/sort.hpp"
 #include "kernels/tree_shap_body.hpp"
@@ -390,7 +389,6 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .mark_ordered = mark_ordered,
                        .part_ordered = part_ordered,
                        .subtract = subtract,
-                       .partition = partition,
                        .sort_keys = sort_keys,
                        .bit_codes = bit_codes,
                        .shap_tree = shap_tree,

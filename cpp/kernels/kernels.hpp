@@ -162,10 +162,6 @@ struct OrderedCut {
   std::int64_t place = -1, left = 0;
 };
 
-// Rows of a node ascend: if the codes of the first and the last are within this many bytes, all are
-// in cache and prefetching would take longer than reading.
-constexpr std::int64_t near_codes = 1 << 16;
-
 // Maximum bits of a row's word in one code.
 constexpr int most_code_bits = 7;
 
@@ -240,12 +236,6 @@ struct Kernels {
 
   // into[i] -= from[i]
   void (*subtract)(std::int64_t* into, const std::int64_t* from, std::int64_t n);
-
-  // Partition rows[0, n) into `sent`: left rows from the front, right rows from the back in
-  // reverse; returns the number of left rows. A row goes left if code - offset <= limit (unsigned):
-  // offset 1 sends missing values (code 0) right, offset 0 left.
-  std::int64_t (*partition)(const Code* codes, std::int64_t stride, Code offset, Code limit,
-                            const Row* rows, std::int64_t n, Row* sent);
 
   // Sort keys[0, n), n up to 1024; fifteen more may be overwritten. Null: no vectors wide enough to
   // pay.
