@@ -1,4 +1,4 @@
-// One core, one kernel at a time: nanoseconds and cycles per histogram update, partitioned row,
+// One core, one kernel at a time: nanoseconds and cycles per histogram update,
 // searched bin, binned value and predicted row and tree, for every instruction set this machine can
 // run, beside what a Zen 4 core could do at best or what we aim at.
 #include <algorithm>
@@ -41,7 +41,6 @@ struct Limit {
 };
 constexpr Limit limits[] = {
     {"histogram update", 0.75, "best: 2.1 of 3 address slots a cycle (a load, a store, 1/8 load)"},
-    {"partitioned row", 4.0, "aim, rows in L2; best 1.3: two loads and two stores"},
     {"searched bin", 1.5, "aim, eight columns side by side"},
     {"binned value", 6.0, "aim: eight steps of a search without branches, in vectors"},
     {"predicted row and tree", 6.0, "aim at 31 leaves: 30 questions of 64 rows at once"},
@@ -110,28 +109,6 @@ void histograms(const weald::kernels::Kernels& kernel) {
       const auto n = static_cast<std::int64_t>(rows.size());
       report(what, kernel.name, best_seconds([&] { add(rows.data(), n); }), 1.0 * n * n_columns);
     }
-  }
-}
-
-void partitions(const weald::kernels::Kernels& kernel) {
-  const auto data = make_codes(false);
-  const std::vector<std::int32_t> bins(n_columns, 255);
-  const Codes codes{data.data(), n_rows, n_columns, bins.data()};
-  for (const std::int64_t step : {1, 3, 30}) {
-    std::vector<Row> rows;
-    for (std::int64_t i = 0; i < n_rows;
-         i += 1 + static_cast<std::int64_t>(mix(i) % (2 * step - 1)))
-      rows.push_back(static_cast<Row>(i));
-    std::vector<Row> sent(rows.size());
-    const auto n = static_cast<std::int64_t>(rows.size());
-    char what[64];
-    std::snprintf(what, sizeof what, "partitioned row, one in %lld", static_cast<long long>(step));
-    report(what, kernel.name, best_seconds([&] {
-             for (std::int64_t at = 0; at < n; at += 2048)
-               kernel.partition(codes.group(1), codes.stride(1), 1, 120, rows.data() + at,
-                                std::min<std::int64_t>(2048, n - at), sent.data() + at);
-           }),
-           1.0 * n);
   }
 }
 
@@ -217,7 +194,6 @@ int main() {
     std::printf("limit of a %s: %.2f cycles (%s)\n", each.work, each.cycles, each.why);
   for (const weald::kernels::Kernels* kernel : weald::kernels::runnable_kernels()) {
     histograms(*kernel);
-    partitions(*kernel);
     searches(*kernel);
     binning(*kernel);
     prediction(*kernel);

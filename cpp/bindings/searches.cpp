@@ -2,7 +2,6 @@
 
 #include <nanobind/stl/map.h>
 
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -31,28 +30,20 @@ kernels::PackedNode node_of(std::int64_t total, const Numbers& limits) {
   return node;
 }
 
-// The best splits of eight columns of cells (bins + 1, 8), all at once or column by column.
+// The best splits of eight columns of cells (bins + 1, 8).
 auto search_cells(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>> counts,
-                  const std::vector<int>& n_bins, std::int64_t total, const Numbers& limits,
-                  std::optional<Vector<double>> direction, bool by_column,
-                  const std::string& instructions) {
-  const auto most = static_cast<int>(cells.shape(0)) - 1;
+                  std::int64_t total, const Numbers& limits,
+                  std::optional<Vector<double>> direction, const std::string& instructions) {
   require(cells.shape(1) == lanes && cells.shape(0) >= 1 && cells.shape(0) <= max_value_bins + 1,
           "cells must be (at most 256, 8)");
   require(!counts || (counts->shape(0) == cells.shape(0) && counts->shape(1) == lanes),
           "counts must have the shape of cells");
-  require(n_bins.size() == lanes &&
-              std::all_of(n_bins.begin(), n_bins.end(), [&](int n) { return n >= 0 && n <= most; }),
-          "n_bins must have eight entries, none above the bins of cells");
   kernels::PackedNode packed = node_of(total, limits);
   packed.direction = data_or_null(direction, lanes, "direction must have eight entries");
   kernels::LaneBests bests = kernels::LaneBests::empty();
-  const kernels::Kernels& kernels = kernels_named(instructions);
-  const std::int64_t* const copies = counts ? counts->data() : nullptr;
-  if (by_column)
-    kernels.search_columns(cells.data(), copies, n_bins.data(), packed, bests);
-  else
-    kernels.search_packed(cells.data(), copies, most, packed, bests);
+  kernels_named(instructions)
+      .search_packed(cells.data(), counts ? counts->data() : nullptr,
+                     static_cast<int>(cells.shape(0)) - 1, packed, bests);
   return nb::make_tuple(
       give(std::vector<double>(bests.score, bests.score + lanes)),
       give(std::vector<std::int64_t>(bests.place, bests.place + lanes)),
@@ -103,8 +94,8 @@ auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t
 }  // namespace
 
 void bind_searches(nb::module_& m) {
-  m.def("search_cells", &search_cells, "cells"_a, "counts"_a.none(), "n_bins"_a, "total"_a,
-        "limits"_a, "direction"_a.none(), "by_column"_a, "instructions"_a);
+  m.def("search_cells", &search_cells, "cells"_a, "counts"_a.none(), "total"_a, "limits"_a,
+        "direction"_a.none(), "instructions"_a);
   m.def("add_gains", &add_gains, "cells"_a, "counts"_a.none(), "total"_a, "limits"_a,
         "direction"_a.none(), "parent"_a, "gains"_a, "has_missing"_a, "instructions"_a);
   m.def("search_levels", &search_levels, "cells"_a, "counts"_a.none(), "least"_a, "few"_a,

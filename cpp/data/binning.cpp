@@ -1,15 +1,12 @@
 #include "data/binning.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <span>
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
-#include "data/even_cuts.hpp"
 #include "data/sorted_keys.hpp"
 #include "kernels/kernels.hpp"
 
@@ -117,32 +114,6 @@ std::vector<double> cuts_of(std::span<const Item> sorted, int max_bins) {
   return cuts;
 }
 
-// Whether a sample contains one key so often that the column probably has heavy values.
-template <class K>
-bool seems_heavy(std::span<const K> keys, int max_bins) {
-  constexpr int n_sampled = 512;
-  std::array<K, n_sampled> sample;
-  for (int i = 0; i < n_sampled; ++i) sample[i] = keys[i * keys.size() / n_sampled];
-  std::sort(sample.begin(), sample.end());
-  const int often = std::max(2, 2 * n_sampled / max_bins);
-  for (int i = 0; i + often < n_sampled; ++i)
-    if (sample[i] == sample[i + often]) return true;
-  return false;
-}
-
-// For keys of mass 1. A large column without heavy values is sorted by its upper bits only.
-template <class T, class Spare>
-std::vector<double> cuts_of_keys(std::span<Key<T>> keys, Spare& spare, int max_bins) {
-  constexpr std::size_t many = 4096;
-  constexpr int first_digit = sizeof(T) == 4 ? 1 : 3;
-  if (keys.size() >= many && !seems_heavy<Key<T>>(keys, max_bins)) {
-    const auto nearly = sorted_by_digits(keys, spare, first_digit);
-    if (auto cuts = even_cuts<T>(NearlySorted(nearly, first_digit * digit_bits), max_bins))
-      return *std::move(cuts);
-  }
-  return cuts_of<T>(sorted(keys, spare), max_bins);
-}
-
 constexpr std::int64_t block = 1024;             // rows per block, kept in cache
 constexpr std::int64_t line = 64;                // bytes of a cache line
 constexpr std::int64_t most_bytes = 64ll << 20;  // limit for copied keys
@@ -188,7 +159,7 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
       std::vector<double>& cuts = columns[first + task];
       if (mass == nullptr) {
         K* const end = std::remove(from, from + n, missing);
-        cuts = cuts_of_keys<T>(std::span<K>(from, end), spare[worker], max_bins);
+        cuts = cuts_of<T>(sorted(std::span<K>(from, end), spare[worker]), max_bins);
         return;
       }
       auto& items = weighted[worker];

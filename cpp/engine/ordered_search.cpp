@@ -1,18 +1,15 @@
 #include "engine/ordered_search.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/kernels.hpp"
 
 namespace weald::engine {
 
-// Single precision holds g^2 (h + l2), with g and h below 2^32, only if l2 is not too large.
 bool OrderedSearch::suits() const {
   const target::Channels& channels = growing_tree_.channels;
   if (!order_.any() || !channels.is_packed() || !channels.is_plain()) return false;
-  const double l2 = limits_.penalty.l2 / channels.packed_weight_step();
-  return !limits_.is_directed() && limits_.penalty.l1 == 0.0 && l2 < 0x1p60;
+  return !limits_.is_directed() && limits_.penalty.l1 == 0.0;
 }
 
 void OrderedSearch::start() {
@@ -62,10 +59,9 @@ void OrderedSearch::find(int i, data::CandidateColumns columns) {
   const target::Channels& channels = growing_tree_.channels;
   const kernels::PackedNode packed =
       packed_node(channels, limits_, *growing_tree_.totals_of(i), node.bounds);
-  const double least = std::ceil(std::max(packed.min_weight, 1.0));
   const std::int64_t side = std::max<std::int64_t>(1, limits_.min_samples_leaf);
-  if (least >= 0x1p32 || node.n_rows() < 2 * side) return;
-  const kernels::OrderedNode what{packed.total, packed.l2, static_cast<std::uint32_t>(least),
+  if (node.n_rows() < 2 * side) return;
+  const kernels::OrderedNode what{packed.total, packed.l2, std::max(packed.min_weight, 1.0),
                                   side - 1, node.n_rows() - side};
   kernels::OrderedCut best;
   std::size_t found = 0;

@@ -65,9 +65,8 @@ class CellSides {
   std::vector<std::int64_t> cells_, kept_;
 };
 
-// Squared error of several outputs: PairScan with one square per output. Without
-// it, random forests of three outputs (5,000 x 8) take 2.4 times the processor time; no benchmark
-// row has several outputs.
+// Squared error of several outputs: PairScan with one square per output. Benchmark row
+// `forest_outputs`: without it a fit takes 2.4 times the processor time.
 class VectorScan : public CellSides {
  public:
   // Whether W and one sum per output are all that a split is scored by.

@@ -152,8 +152,8 @@ struct OrderedSides {
 // Parameters of a search among a node's sorted rows, in units of packed words.
 struct OrderedNode {
   std::int64_t total;        // packed sums of all rows
-  double l2;                 // added to h; less than 2^60
-  std::uint32_t min_weight;  // minimum h of a child, above 0
+  double l2;                 // added to h
+  double min_weight;         // minimum h of a child, above 0
   std::int64_t first, last;  // range of positions after which a split leaves enough rows
 };
 // A split after a position in the order, and the sums of the rows before it.
@@ -161,10 +161,6 @@ struct OrderedCut {
   double score = -std::numeric_limits<double>::infinity();
   std::int64_t place = -1, left = 0;
 };
-
-// Rows of a node ascend: if the codes of the first and the last are within this many bytes, all are
-// in cache and prefetching would take longer than reading.
-constexpr std::int64_t near_codes = 1 << 16;
 
 // Maximum bits of a row's word in one code.
 constexpr int most_code_bits = 7;
@@ -217,11 +213,6 @@ struct Kernels {
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
 
-  // The same column by column, for those with non-zero `n_bins`: faster if the columns of a group
-  // have very different numbers of bins, or few are candidates. Others are untouched.
-  void (*search_columns)(const std::int64_t* cells, const std::int64_t* counts, const int* n_bins,
-                         const PackedNode& node, LaneBests& bests);
-
   // Add the gains of a node's splits of eight columns, score(left) + score(right) - parent, to
   // those of other nodes; counts as above. An undecided split adds its gain if that is positive, so
   // that the sum is an upper bound.
@@ -245,12 +236,6 @@ struct Kernels {
 
   // into[i] -= from[i]
   void (*subtract)(std::int64_t* into, const std::int64_t* from, std::int64_t n);
-
-  // Partition rows[0, n) into `sent`: left rows from the front, right rows from the back in
-  // reverse; returns the number of left rows. A row goes left if code - offset <= limit (unsigned):
-  // offset 1 sends missing values (code 0) right, offset 0 left.
-  std::int64_t (*partition)(const Code* codes, std::int64_t stride, Code offset, Code limit,
-                            const Row* rows, std::int64_t n, Row* sent);
 
   // Sort keys[0, n), n up to 1024; fifteen more may be overwritten. Null: no vectors wide enough to
   // pay.

@@ -1,147 +1,46 @@
 // Search among the sorted rows of a small table. Part of body.hpp, which includes it inside its
 // namespace.
 
-typedef float Floats __attribute__((vector_size(vector_bytes)));
-typedef std::int32_t Signed __attribute__((vector_size(vector_bytes)));
-typedef std::uint32_t Unsigned __attribute__((vector_size(vector_bytes)));
-constexpr int float_lanes = vector_bytes / 4;
+typedef std::uint32_t Halves __attribute__((vector_size(vector_bytes / 2)));
 
-#ifdef __AVX512F__
-[[gnu::always_inline]] inline bool any(Signed marks) {
-  return _mm512_movepi32_mask(reinterpret_cast<__m512i>(marks)) != 0;
+// Codes and rows of vector_lanes entries.
+[[gnu::always_inline]] inline Integers widened(const Ordered* rows) {
+  Halves some;
+  std::memcpy(&some, rows, sizeof some);
+  return __builtin_convertvector(some, Integers);
 }
-[[gnu::always_inline]] inline bool any(Integers marks) {
-  return _mm512_movepi64_mask(reinterpret_cast<__m512i>(marks)) != 0;
+
+// The same operations as `score_split` of the search over cells.
+[[gnu::always_inline]] inline Doubles ordered_scores(Integers left, const OrderedNode& node,
+                                                     Integers& allowed) {
+  const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & 0xffffffff);
+  const Doubles gr = static_cast<double>(packed_g(node.total)) - gl;
+  const Doubles hr = static_cast<double>(packed_h(node.total)) - hl;
+  const Doubles dl = hl + node.l2, dr = hr + node.l2;
+  allowed &= (hl >= node.min_weight) & (hr >= node.min_weight);
+  return (gl * gl * dr + gr * gr * dl) / (dl * dr);
 }
-// Unpack the two halves of packed sums.
-[[gnu::always_inline]] inline void part_sums(const std::int64_t* sums, Unsigned& g, Unsigned& h) {
-  const __m512i one = _mm512_loadu_si512(sums), two = _mm512_loadu_si512(sums + 8);
-  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
-  h = reinterpret_cast<Unsigned>(_mm512_permutex2var_epi32(one, even, two));
-  g = reinterpret_cast<Unsigned>(_mm512_permutex2var_epi32(one, odd, two));
-}
-#else
-template <class Marks>
-[[gnu::always_inline]] inline bool any(Marks marks) {
-  bool some = false;
-  for (int lane = 0; lane < static_cast<int>(sizeof marks / sizeof marks[0]); ++lane)
-    some |= marks[lane] != 0;
-  return some;
-}
-[[gnu::always_inline]] inline void part_sums(const std::int64_t* sums, Unsigned& g, Unsigned& h) {
-  for (int lane = 0; lane < float_lanes; ++lane) {
-    g[lane] = static_cast<std::uint32_t>(sums[lane] >> 32);
-    h[lane] = static_cast<std::uint32_t>(sums[lane]);
-  }
-}
-#endif
 
-// Approximate scores above / below of the splits after some positions, where allowed. Sums are
-// exact integers and nothing is subtracted after rounding: 16 roundings of 2^-24 give an error
-// below 2^-20.
-struct RoughCuts {
-  Floats above, below;
-  Signed allowed;
-
-  RoughCuts(const Ordered* rows, const std::int64_t* sums, const OrderedNode& node) {
-    Unsigned gl, hl, code, next;
-    part_sums(sums, gl, hl);
-    std::memcpy(&code, rows, sizeof code);
-    std::memcpy(&next, rows + 1, sizeof next);
-    const Unsigned gr = static_cast<std::uint32_t>(packed_g(node.total)) - gl;
-    const Unsigned hr = static_cast<std::uint32_t>(packed_h(node.total)) - hl;
-    const Signed is_cut = (code ^ next) > 0xffffu;
-    allowed = is_cut & (hl >= node.min_weight) & (hr >= node.min_weight);
-    const Floats l = __builtin_convertvector(reinterpret_cast<Signed>(gl), Floats);
-    const Floats r = __builtin_convertvector(reinterpret_cast<Signed>(gr), Floats);
-    const float l2 = static_cast<float>(node.l2);
-    const Floats dl = __builtin_convertvector(hl, Floats) + l2;
-    const Floats dr = __builtin_convertvector(hr, Floats) + l2;
-    above = l * l * dr + r * r * dl;
-    below = dl * dr;
-  }
-};
-
-// One column of a node: cumulative packed sums, and the approximate score of the split after each
-// row.
-struct OrderedColumn {
-  alignas(64) std::int64_t sums[most_ordered + float_lanes];
-  alignas(64) float score[most_ordered + float_lanes];
-
-  void add_up(const Ordered* rows, const std::int64_t* words, std::int64_t n) {
-    std::int64_t sum = 0;
-#pragma GCC unroll 4
-    for (std::int64_t i = 0; i < n; ++i) sums[i] = sum += words[row_of_ordered(rows[i])];
-    for (int i = 0; i < float_lanes; ++i)
-      sums[n + i] = 0;  // padding: an empty left side is not a split
-  }
-
-  // Whether any split might reach `bar`; needs no division.
-  bool reaches(float bar, const Ordered* rows, const OrderedNode& node) const {
-    Signed reached = {};
-    for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
-      const RoughCuts cuts(rows + i, sums + i, node);
-      reached |= cuts.allowed & (cuts.above >= bar * cuts.below);
-    }
-    return any(reached);
-  }
-
-  // Store scores, negative where no split is allowed, and return the largest.
-  float rate(const Ordered* rows, const OrderedNode& node) {
-    const Floats none = Floats{} - 1.0f;
-    Floats top = none;
-    for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
-      const RoughCuts cuts(rows + i, sums + i, node);
-      const Floats here = cuts.allowed ? cuts.above / cuts.below : none;
-      std::memcpy(score + i, &here, sizeof here);
-      top = here > top ? here : top;
-    }
-    float largest = -1.0f;
-    for (int lane = 0; lane < float_lanes; ++lane) largest = std::max(largest, top[lane]);
-    return largest;
-  }
-
-  // The same operations as `score_split` of the search over cells.
-  static Doubles exact_scores(Integers left, const OrderedNode& node) {
-    const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & 0xffffffff);
-    const Doubles gr = static_cast<double>(packed_g(node.total)) - gl;
-    const Doubles hr = static_cast<double>(packed_h(node.total)) - hl;
-    const Doubles dl = hl + node.l2, dr = hr + node.l2;
-    return (gl * gl * dr + gr * gr * dl) / (dl * dr);
-  }
-
-  // Whether one of the splits after positions begin .. begin + vector_lanes - 1 that reach `enough`
-  // beats the best.
-  bool improve(std::int64_t begin, float enough, const OrderedNode& node, OrderedCut& best) const {
-    const Doubles exact = exact_scores(load(sums + begin), node);
-    bool is_better = false;
-    if (!any(reinterpret_cast<Integers>(exact > best.score))) return false;
-    for (int lane = 0; lane < vector_lanes; ++lane) {
-      if (score[begin + lane] < enough || !(exact[lane] > best.score)) continue;
-      best = {exact[lane], begin + lane, sums[begin + lane]};
-      is_better = true;
-    }
-    return is_better;
-  }
-};
-
-// Single-precision scores select the few candidates; these are scored exactly.
 bool search_ordered(const Ordered* rows, const std::int64_t* words, const OrderedNode& node,
                     OrderedCut& best) {
-  constexpr double nearly = 1.0 - 0x1p-18;
-  OrderedColumn column;
-  column.add_up(rows, words, node.last);
-  const auto bar = static_cast<float>(std::max(best.score * nearly, 0.0));
-  if (!column.reaches(bar, rows, node)) return false;
-  const float enough = std::max(bar, static_cast<float>(column.rate(rows, node) * nearly));
+  // Sums after each position; past the last one an empty left side, which is not a split.
+  alignas(64) std::int64_t sums[most_ordered + vector_lanes];
+  std::int64_t sum = 0;
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < node.last; ++i) sums[i] = sum += words[row_of_ordered(rows[i])];
+  std::fill_n(sums + node.last, vector_lanes, 0);
   bool is_better = false;
-  for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
-    Floats rated;
-    std::memcpy(&rated, column.score + i, sizeof rated);
-    if (!any(rated >= enough)) continue;
-    for (int half = 0; half < float_lanes; half += vector_lanes)
-      is_better |= column.improve(i + half, enough, node, best);
+  for (std::int64_t i = node.first; i < node.last; i += vector_lanes) {
+    Integers better = (widened(rows + i) ^ widened(rows + i + 1)) > 0xffff;
+    const Doubles score = ordered_scores(load(sums + i), node, better);
+    better &= score > best.score;
+    bool any = false;
+    for (int lane = 0; lane < vector_lanes; ++lane) any |= better[lane] != 0;
+    for (int lane = 0; any && lane < vector_lanes; ++lane) {
+      if (!better[lane] || !(score[lane] > best.score)) continue;
+      best = {score[lane], i + lane, sums[i + lane]};
+      is_better = true;
+    }
   }
   return is_better;
 }
@@ -191,19 +90,18 @@ void mark_ordered(const Code* codes, std::int64_t n_rows, Code limit, OrderedSid
   }
 }
 
-// Rows that are not needed are all written to the same location.
+// Each side is a pointer picked by the bit: a branch would be mispredicted half of the time. Rows
+// that are not needed are all written to the same location.
 void part_ordered(const Ordered* rows, std::int64_t n, const OrderedSides& sides, Ordered* left,
                   Ordered* right) {
   Ordered nowhere;
-  const std::int64_t left_step = left != nullptr, right_step = right != nullptr;
-  if (!left) left = &nowhere;
-  if (!right) right = &nowhere;
+  Ordered* to[2] = {right ? right : &nowhere, left ? left : &nowhere};
+  const std::int64_t step[2] = {right != nullptr, left != nullptr};
   for (std::int64_t i = 0; i < n; ++i) {
     const Row row = row_of_ordered(rows[i]);
-    const bool goes_left = (sides.words[row / 32] >> (row % 32) & 1) != 0;
-    *(goes_left ? left : right) = rows[i];
-    left += goes_left ? left_step : 0;
-    right += goes_left ? 0 : right_step;
+    const std::uint32_t side = sides.words[row / 32] >> (row % 32) & 1;
+    *to[side] = rows[i];
+    to[side] += step[side];
   }
 }
 #endif

@@ -151,13 +151,6 @@ void FeatureBundles::expand(const HistogramLayout& from, const std::int64_t* cou
   for (std::size_t b = 0; b < bundles_.size(); ++b) {
     const Bundle& bundle = bundles_[b];
     const auto place = static_cast<int>(b);
-    if (place % lanes == 0 && keeps_group(place / lanes, from, to)) {
-      const int group = place / lanes;
-      std::copy(counted + from.part_begin(group), counted + from.part_end(group),
-                cells + to.part_begin(group));
-      b += lanes - 1;
-      continue;
-    }
     const std::int64_t* const joint = counted + from.column_begin(place);
     const std::int64_t step = from.stride_of(place);
     if (!bundle.held.empty()) {
@@ -169,17 +162,6 @@ void FeatureBundles::expand(const HistogramLayout& from, const std::int64_t* cou
     for (int code = 0; code <= from.levels_of(place); ++code)
       std::copy_n(joint + code * step, cell_size, column + code * stride);
   }
-}
-
-// Whether the eight columns of a counted group are exactly those of a group of the table.
-bool FeatureBundles::keeps_group(int group, const HistogramLayout& from,
-                                 const HistogramLayout& to) const {
-  const int first = group * lanes;
-  if (first + lanes > static_cast<int>(bundles_.size())) return false;
-  for (int place = first; place < first + lanes; ++place)
-    if (!bundles_[place].held.empty() || bundles_[place].columns[0] != place || from.is_wide(place))
-      return false;
-  return from.bins_of(group) == to.bins_of(group);
 }
 
 // The histogram of a column's most frequent code is the total minus its other codes: of forty

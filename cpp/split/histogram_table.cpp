@@ -10,7 +10,8 @@ namespace weald::split {
 namespace {
 
 // Size limit of a column-major copy of the codes, with which partitioning reads one byte per row
-// instead of a cache line.
+// instead of a cache line. Benchmark row `fit_1m`: without it a fit takes 1.22 times the processor
+// time.
 constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
 
 }  // namespace

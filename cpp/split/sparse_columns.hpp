@@ -4,8 +4,8 @@
 // costs one addition per list entry instead of one per column. The sum of the usual code is the
 // node's total minus the others: sums are integers, so the histogram is the same.
 //
-// Benchmark row `sparse` (200,000 x 100, mostly zeros, default settings): 100 rounds in 2.3 s of
-// one thread instead of 3.5 s, 1.5x (docs/decisions/0011-histograms.md).
+// Benchmark row `sparse`: without it 100,000 x 100, mostly zeros, take 1.5 times the processor
+// time; without prefetching the lists 1.3 times.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "split/splitting.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "split/category_search.hpp"
 
@@ -9,10 +8,6 @@ namespace weald::split {
 namespace {
 
 constexpr double none = -std::numeric_limits<double>::infinity();
-
-// Scanning a bin of a single column, and scoring it with seven others, costs about a third of
-// scoring a bin of all eight columns.
-constexpr int by_column = 3;
 
 }  // namespace
 
@@ -60,12 +55,12 @@ kernels::LaneBests PackedSearch::search_part(int part, const std::int64_t* cells
                                              const Copies* copies) const {
   kernels::LaneBests bests = kernels::LaneBests::empty();
   const std::int64_t* const counts = copies ? copies->cells.data() : nullptr;
-  int n_bins[lanes] = {};  // of numerical columns
+  bool is_searched[lanes] = {};  // numerical columns
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
     if (!columns.takes(column) || (copies && !copies->has[lane])) continue;
     if (!categories_.holds(column)) {
-      n_bins[lane] = codes_.n_bins[column];
+      is_searched[lane] = true;
       continue;
     }
     // A wide column is its own part and has no cells here.
@@ -74,23 +69,20 @@ kernels::LaneBests PackedSearch::search_part(int part, const std::int64_t* cells
     bests.score[lane] = scores.score;
     bests.undecided[lane] = scores.undecided;
   }
-  if (part < codes_.n_groups()) search_numerical(part, cells, counts, n_bins, bests);
+  if (part < codes_.n_groups()) search_numerical(part, cells, counts, is_searched, bests);
   return bests;
 }
 
-// All lanes at once, or lane by lane: the former scans as many bins as the longest column has, for
-// all of them; the latter reads the bins of one column and scores eight at a time.
 void PackedSearch::search_numerical(int part, const std::int64_t* cells, const std::int64_t* counts,
-                                    const int* n_bins, kernels::LaneBests& bests) const {
+                                    const bool* is_searched, kernels::LaneBests& bests) const {
+  if (std::none_of(is_searched, is_searched + lanes, [](bool one) { return one; })) return;
   kernels::PackedNode node = node_;
   if (node.direction) node.direction += part * lanes;
-  const std::int64_t* const first = cells + layout_.part_begin(part);
-  if (std::accumulate(n_bins, n_bins + lanes, 0) <= by_column * layout_.bins_of(part))
-    return kernels::active().search_columns(first, counts, n_bins, node, bests);
   kernels::LaneBests all;
-  kernels::active().search_packed(first, counts, layout_.bins_of(part), node, all);
+  kernels::active().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part),
+                                  node, all);
   for (int lane = 0; lane < lanes_of(part); ++lane) {
-    if (n_bins[lane] == 0) continue;
+    if (!is_searched[lane]) continue;
     bests.score[lane] = all.score[lane];
     bests.place[lane] = all.place[lane];
     bests.undecided[lane] = all.undecided[lane];
@@ -153,20 +145,9 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
     count(0, 1, categories_.wide[part - codes_.n_groups()].codes, 1);
     return counts;
   }
-  // Runs of equal codes would stall on the counter just updated, so there are four counters of each
-  // code, used in turn.
   const auto count_column = [&](int lane) {
     const auto [codes, stride] = codes_.column(column_of(part, lane));
-    constexpr std::int64_t many = 512;
-    if (copies || n_rows < many) return count(lane, lanes, codes, stride);
-    counts.has[lane] = true;
-    std::uint32_t counters[4][max_value_bins + 1] = {};
-    std::int64_t i = 0;
-    for (; i + 4 <= n_rows; i += 4)
-      for (int k = 0; k < 4; ++k) ++counters[k][codes[rows[i + k] * stride]];
-    for (; i < n_rows; ++i) ++counters[0][codes[rows[i] * stride]];
-    for (int code = 0; code <= layout_.bins_of(part); ++code)
-      for (const auto& one : counters) counts.cells[lane + code * lanes] += one[code];
+    count(lane, lanes, codes, stride);
   };
   constexpr int few = 2;
   const double* const open = bests.undecided;

@@ -257,7 +257,8 @@ class PackedSearch {
 
   // Combines the parts. If a split that is not proven to leave enough rows on both sides might win,
   // its rows are counted until both sides have enough; if they have not, all rows in the bins of
-  // such columns are counted.
+  // such columns are counted. Benchmark row `small_digits`: counting these at once instead takes
+  // 1.2 times the processor time.
   struct Decided {
     Split split;
     bool any_admitted = false;
@@ -292,7 +293,7 @@ class PackedSearch {
   kernels::LaneBests search_part(int part, const std::int64_t* cells,
                                  const data::CandidateColumns& columns, const Copies* copies) const;
   void search_numerical(int part, const std::int64_t* cells, const std::int64_t* counts,
-                        const int* n_bins, kernels::LaneBests& bests) const;
+                        const bool* is_searched, kernels::LaneBests& bests) const;
   kernels::LevelScores score_levels(int part, int lane, const std::int64_t* cells,
                                     const std::int64_t* counts) const;
   CategoryBest search_categorical(int part, int lane, const std::int64_t* cells,

@@ -24,9 +24,10 @@ struct Stump {
 };
 
 // Exhaustive search: every distinct value of every column is a candidate. Each column is binned and
-// its rows sorted once; a round then sums the rows by bin (codes of 8 or 16 bits) and scans value
-// by value only those bins that, by an upper bound, could contain a better candidate than those
-// between bins. So a round reads little more than the codes.
+// its rows sorted once; a round then sums the rows by bin and scans value by value only those bins
+// that, by an upper bound, could contain a better candidate than those between bins. So a round
+// reads little more than the codes. Benchmark row `adaboost_100k`: with a single bin a fit takes
+// 5.2 times the processor time.
 //
 // Sums are integers below 2^53, exact in any order: the same stump for any number of threads, bins
 // and order of rows.
@@ -55,8 +56,7 @@ class StumpSearch {
   struct Column {
     std::optional<StumpSets> sets;      // of a categorical column, which has no bins
     std::int64_t n_bins = 0;            // of values; missing values have the code n_bins
-    std::vector<std::uint8_t> bytes;    // the bin of each row, or
-    std::vector<std::uint16_t> shorts;  // the same, with more than 255 bins
+    std::vector<std::uint16_t> codes;   // the bin of each row
     LargeVector<Row> order;             // rows by value, missing ones last
     std::vector<std::uint8_t> is_last;  // for each position in `order`: last row of its value
     std::vector<std::int64_t> begin;    // first position of each bin; at the end: missing values

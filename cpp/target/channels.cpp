@@ -62,8 +62,8 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
       cells != Cells::wide && (target.sums || target.of_loss) && target.n_channels == 1;
   if (target.of_loss && !(may_pack && is_plain_)) keep_gradients(n_threads);
   if (may_pack) values_.resize(static_cast<std::size_t>(n_rows));
-  const Extremes all = may_pack && is_plain() ? packing_.scan(pairs(), values_.data(), n_threads)
-                                              : extremes(rows, n_seen, n_threads);
+  const Extremes all =
+      may_pack && is_plain() ? extremes_of(pairs(), n_threads) : extremes(rows, n_seen, n_threads);
   if (!std::isfinite(all.weight) || !std::isfinite(all.sum))
     throw std::invalid_argument("targets, gradients, hessians and weights must be finite");
   n_copies_ = std::max<std::int64_t>(1, all.copies);
@@ -80,7 +80,7 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   const bool must = cells == Cells::packed || cells == Cells::ordered;
   std::optional<Rounding> rounding;
   if (may_pack)
-    rounding = is_plain() ? packing_.pack(pairs(), all, must, values_.data(), n_threads)
+    rounding = is_plain() ? pack_plain(all, must, n_threads)
                           : pack_repeated(all, rows, n_seen, must, n_threads);
   is_packed_ = rounding.has_value();
   if (is_packed_) return use_packed(*rounding, all);
@@ -138,7 +138,14 @@ std::vector<FixedPoint> Channels::exact_scales(const Row* rows, std::int64_t n) 
   return scales;
 }
 
-// As Packing, for rows of several copies: their words are multiplied.
+std::optional<Rounding> Channels::pack_plain(const Extremes& all, bool must, int n_threads) {
+  const auto packed = pack_pairs(pairs(), all, must, values_.data(), n_threads);
+  if (!packed) return {};
+  totals_.assign(1, packed->total);
+  return packed->rounding;
+}
+
+// The same for rows of several copies: their words are multiplied.
 std::optional<Rounding> Channels::pack_repeated(const Extremes& all, const Row* rows,
                                                 std::int64_t n, bool must, int n_threads) {
   const bool counts_copies = target_.weight == nullptr;
@@ -178,7 +185,6 @@ void Channels::use_packed(const Rounding& rounding, const Extremes& all) {
   packed_most_weight_ = counts_copies ? 1 : rounding.weight()(all.weight);
   cell_size_ = 1;
   count_index_ = -1;
-  if (is_plain()) totals_.assign(1, packing_.total());
 }
 
 void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,

@@ -173,6 +173,7 @@ class Channels {
 
  private:
   Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
+  std::optional<Rounding> pack_plain(const Extremes& all, bool must, int n_threads);
   std::optional<Rounding> pack_repeated(const Extremes& all, const Row* rows, std::int64_t n,
                                         bool must, int n_threads);
   void keep_gradients(int n_threads);
@@ -220,7 +221,6 @@ class Channels {
   int weight_shift_ = 0;
   FixedPoint exact_weight_fixed_;
   std::vector<FixedPoint> exact_;  // [channel]
-  Packing packing_;
   LargeVector<std::int64_t> values_;
   LargeVector<double> gradient_, hessian_;  // of a loss, if rows are read individually
   std::vector<std::int64_t> totals_;

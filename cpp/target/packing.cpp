@@ -59,16 +59,6 @@ void for_blocks(const Pairs& rows, int n_threads, Visit visit, Merge merge) {
                });
 }
 
-Extremes extremes_of(const Block& block, bool counts_copies) {
-  Extremes part;
-  bool is_negative;
-  part.copies = block.copies;
-  part.sum = kernels::active().largest(block.g, block.size, &is_negative);
-  if (!counts_copies)
-    part.weight = kernels::active().largest(block.h, block.size, &part.has_negative_weight);
-  return part;
-}
-
 kernels::CoarseSums coarse_of(const Block& block, const Rounding& rounding) {
   const FixedPoint sum(rounding.sum_exponent, Coarse::bits);
   const FixedPoint weight(rounding.weight_exponent, Coarse::bits);
@@ -106,66 +96,40 @@ std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, 
   return Rounding{sum_exponent, weight_exponent, sum_bits, weight_bits};
 }
 
-Extremes Packing::scan(const Pairs& rows, std::int64_t* words, int n_threads) {
-  struct Part {
-    Extremes extremes;
-    Coarse coarse;
-    std::uint64_t total = 0;  // wraps if the scales of the previous tree do not fit
-    bool is_as_last = true;
-  };
-  const bool counts_copies = rows.counts_copies(), has_last = last_.sum_bits > 0;
-  const double most_sum = power_of_two(last_.sum_exponent);
-  const double most_weight = power_of_two(last_.weight_exponent);
+Extremes extremes_of(const Pairs& rows, int n_threads) {
   Extremes all;
-  is_as_last_ = has_last;
-  coarse_ = {};
-  total_ = 0;
-  for_blocks<Part>(
+  for_blocks<Extremes>(
       rows, n_threads,
-      [&](Part& part, const Block& block) {
-        const Extremes here = extremes_of(block, counts_copies);
-        part.extremes.take(here);
-        part.is_as_last &= has_last && here.sum < most_sum && here.weight < most_weight;
-        if (!part.is_as_last) return;
-        part.coarse.add(coarse_of(block, last_));
-        part.total += static_cast<std::uint64_t>(pack_block(block, last_, words));
+      [&](Extremes& part, const Block& block) {
+        Extremes here;
+        bool is_negative;
+        here.copies = block.copies;
+        here.sum = kernels::active().largest(block.g, block.size, &is_negative);
+        if (!rows.counts_copies())
+          here.weight = kernels::active().largest(block.h, block.size, &here.has_negative_weight);
+        part.take(here);
       },
-      [&](const Part& part) {
-        all.take(part.extremes);
-        is_as_last_ &= part.is_as_last;
-        coarse_.add(part.coarse);
-        total_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(total_) + part.total);
-      });
+      [&](const Extremes& part) { all.take(part); });
   return all;
 }
 
-std::optional<Rounding> Packing::pack(const Pairs& rows, const Extremes& all, bool must,
-                                      std::int64_t* words, int n_threads) {
+std::optional<Packed> pack_pairs(const Pairs& rows, const Extremes& all, bool must,
+                                 std::int64_t* words, int n_threads) {
   const bool counts_copies = rows.counts_copies();
-  Rounding rounding{exponent_above(all.sum), counts_copies ? 0 : exponent_above(all.weight), 0, 0};
-  is_as_last_ &= rounding.sum_exponent == last_.sum_exponent &&
-                 rounding.weight_exponent == last_.weight_exponent;
-  if (!is_as_last_) coarse_ = coarse(rows, rounding, n_threads);
-  const auto decided = rounding_for(all, coarse_, rounding.sum_exponent, rounding.weight_exponent,
-                                    counts_copies, must);
-  is_as_last_ &= decided == last_;
-  last_ = decided.value_or(Rounding{});
-  if (!decided || is_as_last_) return decided;
-  total_ = 0;
-  for_blocks<std::int64_t>(
-      rows, n_threads,
-      [&](std::int64_t& total, const Block& block) { total += pack_block(block, last_, words); },
-      [&](std::int64_t total) { total_ += total; });
-  return decided;
-}
-
-Coarse Packing::coarse(const Pairs& rows, const Rounding& rounding, int n_threads) const {
-  Coarse all;
+  const int sum = exponent_above(all.sum), weight = counts_copies ? 0 : exponent_above(all.weight);
+  Coarse coarse;
   for_blocks<Coarse>(
       rows, n_threads,
-      [&](Coarse& part, const Block& block) { part.add(coarse_of(block, rounding)); },
-      [&](const Coarse& part) { all.add(part); });
-  return all;
+      [&](Coarse& part, const Block& block) { part.add(coarse_of(block, {sum, weight, 0, 0})); },
+      [&](const Coarse& part) { coarse.add(part); });
+  const auto rounding = rounding_for(all, coarse, sum, weight, counts_copies, must);
+  if (!rounding) return {};
+  std::int64_t total = 0;
+  for_blocks<std::int64_t>(
+      rows, n_threads,
+      [&](std::int64_t& part, const Block& block) { part += pack_block(block, *rounding, words); },
+      [&](std::int64_t part) { total += part; });
+  return Packed{*rounding, total};
 }
 
 }  // namespace weald::target

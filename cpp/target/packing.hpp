@@ -52,7 +52,6 @@ struct Rounding {
 
   FixedPoint sum() const { return {sum_exponent, sum_bits}; }
   FixedPoint weight() const { return {weight_exponent, weight_bits}; }
-  bool operator==(const Rounding&) const = default;
 };
 
 // Sums over copies of values rounded to coarse_bits; they determine how many bits each may have.
@@ -76,25 +75,15 @@ struct Coarse {
 std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, int sum_exponent,
                                      int weight_exponent, bool counts_copies, bool must);
 
-// Packs the rows of successive trees. Magnitudes hardly change between trees, so the first pass
-// already writes words with the previous rounding; they are discarded if it no longer fits.
-class Packing {
- public:
-  Extremes scan(const Pairs& rows, std::int64_t* words, int n_threads);
+Extremes extremes_of(const Pairs& rows, int n_threads);
 
-  // Writes words[row] of the rows passed to `scan`; nothing, and no words, as above.
-  std::optional<Rounding> pack(const Pairs& rows, const Extremes& all, bool must,
-                               std::int64_t* words, int n_threads);
-
-  std::int64_t total() const { return total_; }  // of all words
-
- private:
-  Coarse coarse(const Pairs& rows, const Rounding& rounding, int n_threads) const;
-
-  Rounding last_;            // of the previous tree; no bits: there is none
-  bool is_as_last_ = false;  // the values of `scan` fit it
-  Coarse coarse_;
-  std::int64_t total_ = 0;
+// Words of all rows, and their sum.
+struct Packed {
+  Rounding rounding;
+  std::int64_t total;
 };
+// Writes words[row], given the extremes of the rows; nothing, and no words, as above.
+std::optional<Packed> pack_pairs(const Pairs& rows, const Extremes& all, bool must,
+                                 std::int64_t* words, int n_threads);
 
 }  // namespace weald::target

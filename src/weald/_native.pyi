@@ -525,11 +525,9 @@ class OptionPredictor:
 def search_cells(
     cells: NDArray[numpy.int64],
     counts: NDArray[numpy.int64] | None,
-    n_bins: Sequence[int],
     total: int,
     limits: Mapping[str, float],
     direction: NDArray[numpy.float64] | None,
-    by_column: bool,
     instructions: str,
 ) -> tuple[
     NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64]

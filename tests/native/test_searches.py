@@ -1,4 +1,4 @@
-"""The searches over one node's packed cells, on every instruction set: quick ways and naive twins.
+"""The searches over one node's packed cells, on every instruction set, and naive twins.
 
 Twins do the arithmetic of the core in its order, so that scores are compared bit for bit.
 """
@@ -103,16 +103,22 @@ class Best:
             self.undecided, self.undecided_place = score, place
 
 
-def naive_cuts(cells: list[int], counts: list[int] | None, node: dict) -> Best:
+def naive_cuts(
+    cells: list[int], counts: list[int] | None, node: dict, direction: float | None = None
+) -> Best:
+    """Splits of values from missing ones are exempt from directions."""
     best, left, count = Best(), 0, 0
     n_copies = None if counts is None else sum(counts)
     missing, missing_count = cells[0], 0 if counts is None else counts[0]
     for code in range(1, len(cells)):
         left += cells[code]
         count += 0 if counts is None else counts[code]
-        best.note(judged(node, left, count, n_copies), 2 * code)
+        is_free = direction is not None and left + missing == node["total"]
+        own = 0.0 if is_free else direction
+        best.note(judged(node, left, count, n_copies, direction=own), 2 * code)
         if (missing or missing_count) and halves(left)[1] > 0:
-            verdict = judged(node, left + missing, count + missing_count, n_copies)
+            sides = left + missing, count + missing_count
+            verdict = judged(node, *sides, n_copies, direction=direction)
             best.note(verdict, 2 * code + 1)
     return best
 
@@ -130,36 +136,13 @@ def random_group(rng, n_rows: int) -> tuple[np.ndarray, np.ndarray, list[int], i
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("has_counts", [False, True])
 @pytest.mark.parametrize("n_rows", [5, 60, 2_000])
-def test_cuts_of_columns_are_those_of_groups(instructions, has_counts, n_rows) -> None:
+def test_cuts_of_groups(instructions, has_counts, n_rows) -> None:
     rng = np.random.default_rng([has_counts, n_rows])
     n_found = 0
     for _ in range(12):
         cells, counts, n_bins, total = random_group(rng, n_rows)
         node = random_node(rng, total)
-        asked = [n if rng.random() < 0.7 else 0 for n in n_bins]
-        given = counts if has_counts else None
-        found = {
-            by_column: _native.search_cells(
-                cells,
-                given,
-                asked if by_column else n_bins,
-                **node,
-                direction=None,
-                by_column=by_column,
-                instructions=instructions,
-            )
-            for by_column in (True, False)
-        }
-        for lane, n in enumerate(n_bins):
-            own = None if given is None else given[: n + 1, lane].tolist()
-            twin = naive_cuts(cells[: n + 1, lane].tolist(), own, node)
-            expected = (twin.score, twin.place, twin.undecided, twin.undecided_place)
-            n_found += twin.score > NONE
-            assert tuple(part[lane] for part in found[False]) == expected
-            nothing = (NONE, 0, NONE, 0)
-            assert tuple(part[lane] for part in found[True]) == (
-                expected if asked[lane] else nothing
-            )
+        n_found += compared(instructions, cells, counts if has_counts else None, n_bins, node, None)
     assert n_found > 10 or n_rows == 5
 
 
@@ -167,24 +150,30 @@ def test_cuts_of_columns_are_those_of_groups(instructions, has_counts, n_rows) -
 @pytest.mark.parametrize("has_counts", [False, True])
 def test_bounds_and_directions_too(instructions, has_counts) -> None:
     rng = np.random.default_rng([7, has_counts])
+    n_found = 0
     for _ in range(30):
         cells, counts, n_bins, total = random_group(rng, 500)
         node = random_node(rng, total, lower=-float(rng.random() * 4), upper=float(rng.random()))
         direction = rng.integers(-1, 2, 8).astype(np.float64)
-        found = [
-            _native.search_cells(
-                cells,
-                counts if has_counts else None,
-                n_bins,
-                **node,
-                direction=direction,
-                by_column=by_column,
-                instructions=instructions,
-            )
-            for by_column in (True, False)
-        ]
-        for by_column, at_once in zip(*found, strict=True):
-            np.testing.assert_array_equal(by_column, at_once)
+        given = counts if has_counts else None
+        n_found += compared(instructions, cells, given, n_bins, node, direction)
+    assert n_found > 10
+
+
+def compared(instructions, cells, counts, n_bins, node, direction) -> int:
+    """Whether the best splits of eight columns are those of the twin; how many have one."""
+    found = _native.search_cells(
+        cells, counts, **node, direction=direction, instructions=instructions
+    )
+    n_found = 0
+    for lane, n in enumerate(n_bins):
+        own = None if counts is None else counts[: n + 1, lane].tolist()
+        along = None if direction is None else float(direction[lane])
+        twin = naive_cuts(cells[: n + 1, lane].tolist(), own, node, along)
+        expected = (twin.score, twin.place, twin.undecided, twin.undecided_place)
+        assert tuple(part[lane] for part in found) == expected
+        n_found += twin.score > NONE
+    return n_found
 
 
 def naive_gains(cells, counts, node: dict, direction: float | None, parent: float) -> dict:
@@ -311,14 +300,14 @@ def test_sets_of_levels(instructions, has_counts, n_levels) -> None:
 
 def test_the_border_is_checked() -> None:
     node = random_node(np.random.default_rng(0), 8)
-    rest = {"counts": None, "direction": None, "by_column": True} | node
+    rest = {"counts": None, "direction": None} | node
     cells = np.ones((3, 8), dtype=np.int64)
     for wrong in (
-        {"cells": np.ones((257, 8), dtype=np.int64), "n_bins": [2] * 8},
-        {"cells": cells, "n_bins": [3] + [2] * 7},
-        {"cells": cells, "n_bins": [2] * 7},
-        {"cells": cells, "n_bins": [2] * 8, "counts": cells[:2]},
-        {"cells": cells, "n_bins": [2] * 8, "instructions": "none"},
+        {"cells": np.ones((257, 8), dtype=np.int64)},
+        {"cells": np.ones((3, 7), dtype=np.int64)},
+        {"cells": cells, "counts": cells[:2]},
+        {"cells": cells, "direction": np.zeros(7)},
+        {"cells": cells, "instructions": "none"},
     ):
         with pytest.raises(ValueError, match="must"):
             _native.search_cells(**{"instructions": INSTRUCTIONS[0]} | rest | wrong)
