@@ -15,22 +15,20 @@ namespace weald::data {
 inline void subsample(const Hash128* keys, const std::int64_t* copies, std::int64_t n_rows,
                       double fraction, const DrawKey& draw, std::int64_t* drawn) {
   const double end = fraction / uniform_step;
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  bool is_empty = true;
+  std::int64_t any = 0;
   for (std::int64_t row = 0; row < n_rows; ++row) {
-    const std::int64_t count = copies ? copies[row] : 1;
-    drawn[row] = 0;
-    if (count <= 0) continue;
-    const std::uint64_t word = draw(keys[row]);
-    least = std::min(least, word);
-    if (static_cast<double>(word >> uniform_shift) >= end) continue;
-    drawn[row] = count;
-    is_empty = false;
+    const bool is_drawn = static_cast<double>(draw(keys[row]) >> uniform_shift) < end;
+    // A product, as a branch on chance is badly predicted.
+    drawn[row] = static_cast<std::int64_t>(is_drawn) * (copies ? copies[row] : 1);
+    any |= drawn[row];
   }
-  for (std::int64_t row = 0; is_empty && row < n_rows; ++row) {
-    const std::int64_t count = copies ? copies[row] : 1;
-    if (count > 0 && draw(keys[row]) == least) drawn[row] = count;
-  }
+  if (any != 0) return;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  const auto is_there = [&](std::int64_t row) { return !copies || copies[row] > 0; };
+  for (std::int64_t row = 0; row < n_rows; ++row)
+    if (is_there(row)) least = std::min(least, draw(keys[row]));
+  for (std::int64_t row = 0; row < n_rows; ++row)
+    if (is_there(row) && draw(keys[row]) == least) drawn[row] = copies ? copies[row] : 1;
 }
 
 }  // namespace weald::data
