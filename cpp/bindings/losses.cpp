@@ -187,10 +187,10 @@ void add_leaf_values(OutMatrix<double> scores, Vector<std::int32_t> leaf_of_row,
   require(scores.shape(0) == values.shape(1), "values must have one column per score");
   bool sound = true;
   run(scores.size(), [&] {
-    sound = target::add_leaf_values(
-        scores.data(), leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(1)),
-        values.data(), static_cast<std::int64_t>(values.shape(0)),
-        static_cast<int>(scores.shape(0)), checked_threads(n_threads));
+    sound = target::add_leaf_values(scores.data(), leaf_of_row.data(),
+                                    static_cast<std::int64_t>(scores.shape(1)), values.data(),
+                                    static_cast<std::int64_t>(values.shape(0)),
+                                    static_cast<int>(scores.shape(0)), checked_threads(n_threads));
   });
   require(sound, "leaf_of_row contains an invalid leaf index");
 }
