@@ -4,6 +4,7 @@
 #include "data/binning.hpp"
 #include "data/content.hpp"
 #include "data/numbered_rows.hpp"
+#include "data/subsample.hpp"
 
 namespace weald::bindings {
 namespace {
@@ -109,6 +110,21 @@ auto draw(Matrix<std::uint64_t> hashes, std::uint64_t seed, std::uint64_t member
   return give(std::move(words));
 }
 
+// How often each row is drawn: see subsample.hpp.
+auto subsample(Matrix<std::uint64_t> hashes, std::optional<Vector<std::int64_t>> copies,
+               double fraction, std::uint64_t seed, std::uint64_t member, std::uint64_t purpose) {
+  require(hashes.shape(1) == 2, "hashes must have two words per row");
+  const auto n_rows = static_cast<std::int64_t>(hashes.shape(0));
+  const std::int64_t* const times =
+      data_or_null(copies, n_rows, "copies must have one entry per row");
+  std::vector<std::int64_t> drawn(hashes.shape(0));
+  run(hashes.size(), [&] {
+    data::subsample(reinterpret_cast<const Hash128*>(hashes.data()), times, n_rows, fraction,
+                    {seed, member, purpose}, drawn.data());
+  });
+  return give(std::move(drawn));
+}
+
 template <auto function>
 auto map(Vector<double> x) {
   std::vector<double> y(x.shape(0));
@@ -147,6 +163,8 @@ void bind_data(nb::module_& m) {
         "n_threads"_a);
   m.def("numbered_rows", &numbered_rows, "hashes"_a, "weight"_a.none() = nb::none());
   m.def("draw", &draw, "hashes"_a, "seed"_a, "member"_a, "purpose"_a);
+  m.def("subsample", &subsample, "hashes"_a, "copies"_a.none(), "fraction"_a, "seed"_a, "member"_a,
+        "purpose"_a);
 }
 
 }  // namespace weald::bindings

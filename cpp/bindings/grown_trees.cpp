@@ -89,6 +89,22 @@ auto right_of(Vector<std::uint8_t> is_inner, Vector<std::int64_t> first_node) {
   return give(std::move(right));
 }
 
+// The weight of each node of a tree: the sum of those of the leaves below it.
+auto node_weights(Vector<std::int32_t> feature, Vector<std::int32_t> right, Vector<double> leaves) {
+  const auto n_nodes = static_cast<std::int64_t>(feature.shape(0));
+  const auto n_leaves = static_cast<std::int64_t>(leaves.shape(0));
+  require(right.shape(0) == feature.shape(0), "right must have one entry per node");
+  for (std::int64_t node = 0; node < n_nodes; ++node) {
+    const bool is_leaf = feature.data()[node] < 0;
+    const std::int64_t one = right.data()[node];
+    require(is_leaf ? one >= 0 && one < n_leaves : one > node + 1 && one < n_nodes,
+            "right must hold the later child of an inner node and the number of a leaf");
+  }
+  std::vector<double> weight(feature.shape(0));
+  tree::write_weights(feature.data(), right.data(), n_nodes, leaves.data(), weight.data());
+  return give(std::move(weight));
+}
+
 }  // namespace
 
 void bind_grown_trees(nb::module_& m) {
@@ -100,6 +116,7 @@ void bind_grown_trees(nb::module_& m) {
       .def("add_to", &GrownTrees::add_to, "scores"_a.noconvert(), "leaf_of_row"_a, "n_threads"_a);
   m.def("join_trees", &join_trees, "rounds"_a);
   m.def("right_of", &right_of, "is_inner"_a, "first_node"_a);
+  m.def("node_weights", &node_weights, "feature"_a, "right"_a, "leaves"_a);
 }
 
 }  // namespace weald::bindings

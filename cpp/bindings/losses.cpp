@@ -180,14 +180,17 @@ auto predictions(const std::string& loss, Matrix<double> scores, int n_threads) 
   return give(std::move(out), {scores.shape(0), static_cast<std::size_t>(n_outputs)});
 }
 
-void add_leaf_values(OutVector<double> scores, Vector<std::int32_t> leaf_of_row,
-                     Vector<double> values, int n_threads) {
-  require(scores.shape(0) == leaf_of_row.shape(0), "leaf_of_row must have one entry per row");
+// `values` of shape (leaves, scores).
+void add_leaf_values(OutMatrix<double> scores, Vector<std::int32_t> leaf_of_row,
+                     Matrix<double> values, int n_threads) {
+  require(scores.shape(1) == leaf_of_row.shape(0), "leaf_of_row must have one entry per row");
+  require(scores.shape(0) == values.shape(1), "values must have one column per score");
   bool sound = true;
   run(scores.size(), [&] {
-    sound = target::add_leaf_values(
-        scores.data(), leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(0)),
-        values.data(), static_cast<std::int64_t>(values.shape(0)), checked_threads(n_threads));
+    sound = target::add_leaf_values(scores.data(), leaf_of_row.data(),
+                                    static_cast<std::int64_t>(scores.shape(1)), values.data(),
+                                    static_cast<std::int64_t>(values.shape(0)),
+                                    static_cast<int>(scores.shape(0)), checked_threads(n_threads));
   });
   require(sound, "leaf_of_row contains an invalid leaf index");
 }
@@ -221,6 +224,27 @@ auto leaf_steps(const std::string& loss, double parameter, double rate, Vector<d
                        values.data(), checked_threads(n_threads));
   });
   return give(std::move(values));
+}
+
+auto newton_steps(Matrix<double> gradient, std::optional<Matrix<double>> hessian,
+                  std::optional<Vector<std::int64_t>> copies, Vector<std::int32_t> leaf_of_row,
+                  std::int64_t n_leaves, double l1, double l2, int n_threads) {
+  const std::size_t n_scores = gradient.shape(0);
+  const auto n_rows = static_cast<std::int64_t>(gradient.shape(1));
+  require(l1 >= 0.0 && l2 >= 0.0, "l1 and l2 must not be negative");
+  require(!hessian || (hessian->shape(0) == n_scores && hessian->shape(1) == gradient.shape(1)),
+          "hessian must have the shape of gradient");
+  const auto leaves = checked_leaves(leaf_of_row, n_rows, n_leaves, n_threads);
+  const std::int64_t* const times = checked_copies(copies, n_rows);
+  std::vector<double> steps(static_cast<std::size_t>(n_leaves) * n_scores);
+  std::vector<double> hessians(static_cast<std::size_t>(n_leaves));
+  run(gradient.size(), [&] {
+    target::newton_steps(gradient.data(), hessian ? hessian->data() : nullptr, times, leaves,
+                         static_cast<int>(n_scores), l1, l2, steps.data(), hessians.data(),
+                         checked_threads(n_threads));
+  });
+  return nb::make_tuple(give(std::move(steps), {static_cast<std::size_t>(n_leaves), n_scores}),
+                        give(std::move(hessians)));
 }
 
 auto leaf_sums(Vector<double> gradient, std::optional<Vector<double>> hessian,
@@ -385,6 +409,8 @@ void bind_losses(nb::module_& m) {
         "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
   m.def("leaf_steps", &leaf_steps, "loss"_a, "parameter"_a, "rate"_a, "gradient"_a, "hessian"_a,
         "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a, "l2"_a = 0.0);
+  m.def("newton_steps", &newton_steps, "gradient"_a, "hessian"_a.none(), "copies"_a.none(),
+        "leaf_of_row"_a, "n_leaves"_a, "l1"_a, "l2"_a, "n_threads"_a);
   m.def("leaf_sums", &leaf_sums, "gradient"_a, "hessian"_a.none(), "copies"_a.none(),
         "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
   m.def("cap_steps", &cap_steps, "loss"_a, "parameter"_a, "rate"_a, "steps"_a.noconvert());

@@ -170,7 +170,7 @@ double mean_loss(std::string_view loss, const losses::Scored& rows, int n_thread
 }
 
 bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
-                     const double* values, std::int64_t n_leaves, int n_threads) {
+                     const double* values, std::int64_t n_leaves, int n_scores, int n_threads) {
   // Check and update a block while it is in cache.
   std::atomic<bool> sound = true;
   for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
@@ -179,7 +179,11 @@ bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64
       in_range &= leaf_of_row[row] >= 0 && leaf_of_row[row] < n_leaves;
     if (!in_range) sound = false;
     if (!sound) return;
-    for (std::int64_t row = begin; row < end; ++row) scores[row] += values[leaf_of_row[row]];
+    for (int k = 0; k < n_scores; ++k) {
+      double* const own = scores + k * n_rows;
+      for (std::int64_t row = begin; row < end; ++row)
+        own[row] += values[leaf_of_row[row] * n_scores + k];
+    }
   });
   return sound;
 }
@@ -296,6 +300,25 @@ void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
     values[i] = curvature > 0.0 ? -values[i] / curvature : 0.0;
   }
   cap_steps(loss, parameter, rate, values, leaves.n_leaves);
+}
+
+void newton_steps(const double* gradient, const double* hessian, const std::int64_t* copies,
+                  const Leaves& leaves, int n_scores, double l1, double l2, double* steps,
+                  double* hessians, int n_threads) {
+  const auto n = static_cast<std::size_t>(leaves.n_leaves);
+  std::vector<double> sums(n), own(n);
+  std::fill_n(hessians, n, 0.0);
+  for (int k = 0; k < n_scores; ++k) {
+    const std::int64_t first = k * leaves.n_rows;
+    leaf_sums(gradient + first, hessian ? hessian + first : nullptr, copies, leaves, sums.data(),
+              own.data(), n_threads);
+    for (std::size_t i = 0; i < n; ++i) {
+      hessians[i] += own[i];
+      const double sum = std::copysign(std::max(std::abs(sums[i]) - l1, 0.0), sums[i]);
+      const double curvature = own[i] + l2;
+      steps[i * n_scores + k] = curvature > 0.0 ? -sum / curvature : 0.0;
+    }
+  }
 }
 
 void cap_steps(std::string_view loss, double parameter, double rate, double* steps,

@@ -28,10 +28,10 @@ double base_score(std::string_view loss, const std::uint8_t* labels, const doubl
 void predictions(std::string_view loss, const double* scores, std::int64_t n_rows, int n_scores,
                  int n_outputs, double* out, int n_threads);
 
-// scores[row] += values[leaf_of_row[row]]; false if a leaf index is out of range, in which case
-// some rows may have been updated.
+// scores[score][row] += values[leaf_of_row[row]][score]; false if a leaf index is out of range, in
+// which case some rows may have been updated.
 bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
-                     const double* values, std::int64_t n_leaves, int n_threads);
+                     const double* values, std::int64_t n_leaves, int n_scores, int n_threads);
 
 // The leaf of each row; every entry is in [0, n_leaves).
 struct Leaves {
@@ -53,6 +53,13 @@ void leaf_sums(const double* gradient, const double* hessian, const std::int64_t
 void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
                 const double* gradient, const double* hessian, const std::int64_t* copies,
                 const Leaves& leaves, double* values, int n_threads);
+
+// Newton step of each leaf for each of n_scores scores, not capped: steps[leaf][score]. `hessians`:
+// the sum of the hessians of a leaf over its rows and all scores. The size of a sum of gradients is
+// reduced by l1.
+void newton_steps(const double* gradient, const double* hessian, const std::int64_t* copies,
+                  const Leaves& leaves, int n_scores, double l1, double l2, double* steps,
+                  double* hessians, int n_threads);
 
 // Caps steps that are too long for the loss.
 void cap_steps(std::string_view loss, double parameter, double rate, double* steps, std::int64_t n);

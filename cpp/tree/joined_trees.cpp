@@ -53,7 +53,7 @@ bool add_values_of(const std::vector<Tree>& trees, const std::int32_t* leaf_of_r
   const auto add = [&](std::int64_t k, int) {
     const auto& values = trees[k].value;
     if (!target::add_leaf_values(scores + k * n_rows, leaf_of_row + k * n_rows, n_rows,
-                                 values.data(), static_cast<std::int64_t>(values.size()),
+                                 values.data(), static_cast<std::int64_t>(values.size()), 1,
                                  n_threads))
       sound = false;
   };

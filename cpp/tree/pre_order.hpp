@@ -1,4 +1,4 @@
-// The right children of trees in pre-order, which follow from where the leaves are.
+// Trees in pre-order: right children, which follow from where the leaves are, and sums over leaves.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,15 @@ inline void write_right(const std::uint8_t* is_inner, const std::int64_t* first_
       waiting.pop_back();
     }
   }
+}
+
+// Writes the sum of the leaves' weights below each node. `right` as in a Forest: of a leaf its
+// number. Children come after their parent.
+inline void write_weights(const std::int32_t* feature, const std::int32_t* right,
+                          std::int64_t n_nodes, const double* leaf_weight, double* weight) {
+  for (std::int64_t node = n_nodes; node-- > 0;)
+    weight[node] =
+        feature[node] < 0 ? leaf_weight[right[node]] : weight[node + 1] + weight[right[node]];
 }
 
 }  // namespace weald::tree

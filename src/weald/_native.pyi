@@ -80,6 +80,14 @@ def numbered_rows(
 def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...
+def subsample(
+    hashes: NDArray[numpy.uint64],
+    copies: NDArray[numpy.int64] | None,
+    fraction: float,
+    seed: int,
+    member: int,
+    purpose: int,
+) -> NDArray[numpy.int64]: ...
 
 class TreeShap:
     def __init__(
@@ -324,6 +332,9 @@ def join_trees(rounds: Sequence[GrownTrees]) -> dict[str, NDArray[Any]]: ...
 def right_of(
     is_inner: NDArray[numpy.uint8], first_node: NDArray[numpy.int64]
 ) -> NDArray[numpy.int32]: ...
+def node_weights(
+    feature: NDArray[numpy.int32], right: NDArray[numpy.int32], leaves: NDArray[numpy.float64]
+) -> NDArray[numpy.float64]: ...
 def losses() -> list[str]: ...
 def loss_facts(loss: str) -> dict[str, Any]: ...
 def loss_degrees(loss: str, parameter: float) -> tuple[float, float, float]: ...
@@ -399,6 +410,16 @@ def leaf_steps(
     n_threads: int,
     l2: float = 0.0,
 ) -> NDArray[numpy.float64]: ...
+def newton_steps(
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    l1: float,
+    l2: float,
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 def leaf_sums(
     gradient: NDArray[numpy.float64],
     hessian: NDArray[numpy.float64] | None,

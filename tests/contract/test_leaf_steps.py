@@ -170,3 +170,58 @@ def test_leaf_steps_are_quotients_of_exact_sums() -> None:
         gradient[order], hessian[order], copies[order], leaf[order], 6, 1.0
     )
     assert np.array_equal(again, got)
+
+
+def test_newton_steps_of_several_scores() -> None:
+    rng = np.random.default_rng(14)
+    n, n_scores, n_leaves = 3_000, 3, 5
+    gradient, hessian = rng.normal(size=(n_scores, n)), rng.random((n_scores, n))
+    leaf, copies = rng.integers(0, n_leaves - 1, n).astype(np.int32), rng.integers(0, 3, n)
+    loss = loss_of("exponential", 1)  # without capped steps
+    for l2 in (0.0, 2.0):
+        given = gradient, hessian, copies, leaf, n_leaves
+        steps, hessians = _native.newton_steps(*given, 0.0, l2, 2)
+        for k in range(n_scores):
+            one = loss.leaf_steps(gradient[k], hessian[k], copies, leaf, n_leaves, 1.0, l2)
+            assert np.array_equal(steps[:, k], one)
+        total = np.bincount(leaf, hessian.sum(axis=0) * copies, n_leaves)
+        assert hessians == pytest.approx(total, rel=1e-12)
+        # A penalty on the size of values makes the sums of gradients smaller by so much.
+        sums = -steps * (
+            np.stack([np.bincount(leaf, h * copies, n_leaves) for h in hessian], 1) + l2
+        )
+        shrunk = np.sign(sums) * np.maximum(np.abs(sums) - 3.0, 0.0)
+        with np.errstate(invalid="ignore"):
+            expected = np.where(sums == 0.0, 0.0, steps * shrunk / sums)
+        assert _native.newton_steps(*given, 3.0, l2, 1)[0] == pytest.approx(expected, rel=1e-9)
+    assert (steps[-1] == 0.0).all()  # a leaf without rows
+    ones, counts = _native.newton_steps(gradient, None, copies, leaf, n_leaves, 0.0, 0.0, 1)
+    assert np.array_equal(counts, n_scores * np.bincount(leaf, copies, n_leaves))
+    assert ones[0, 0] == pytest.approx(-np.sum((gradient[0] * copies)[leaf == 0]) / (counts[0] / 3))
+
+
+def test_leaf_values_are_added_to_every_score() -> None:
+    rng = np.random.default_rng(15)
+    scores, values = rng.normal(size=(2, 50)), rng.normal(size=(4, 2))
+    leaf = rng.integers(0, 4, 50).astype(np.int32)
+    expected = scores + values[leaf].T
+    _native.add_leaf_values(scores, leaf, values, 2)
+    assert np.array_equal(scores, expected)
+    with pytest.raises(ValueError, match="one column per score"):
+        _native.add_leaf_values(scores, leaf, values[:, :1].copy(), 1)
+    with pytest.raises(ValueError, match="one entry per row"):
+        _native.add_leaf_values(scores, leaf[1:], values, 1)
+    with pytest.raises(ValueError, match="invalid leaf index"):
+        _native.add_leaf_values(scores, leaf + np.int32(1), values, 1)
+
+
+def test_weights_of_nodes_are_sums_of_their_leaves() -> None:
+    feature, right = np.array([2, -1, 0, -1, -1]), np.array([2, 0, 4, 1, 2])
+    given = feature.astype(np.int32), right.astype(np.int32)
+    leaves = np.array([1.0, 2.0, 4.0])
+    assert _native.node_weights(*given, leaves).tolist() == [7.0, 1.0, 6.0, 2.0, 4.0]
+    for node, wrong in [(0, 1), (0, 5), (1, 3), (1, -1), (2, 2)]:
+        other = given[1].copy()
+        other[node] = wrong
+        with pytest.raises(ValueError, match="right must"):
+            _native.node_weights(given[0], other, leaves)

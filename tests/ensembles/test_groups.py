@@ -253,7 +253,7 @@ def groups_in(training: Training) -> np.ndarray:
 
 def test_a_round_samples_whole_groups() -> None:
     training = prepared(fraction=0.5)
-    rounds = [training.drawn(0.5, number) for number in range(20)]
+    rounds = [training.drawn(0.5, number)[0] for number in range(20)]
     for drawn in rounds:
         assert are_whole(drawn, groups_in(training)) and 0 < drawn.sum() < N
         left = training.not_drawn(drawn)
@@ -267,7 +267,7 @@ def test_whole_groups_are_held_out(held: float) -> None:
     assert are_whole(training.held_out, groups_in(training))
     assert training.held_out.mean() == pytest.approx(held, abs=GROUPS.size / N_GROUPS / N)
     for number in range(5):
-        assert not (training.drawn(0.5, number)[training.held_out]).any()
+        assert not training.drawn(0.5, number)[0][training.held_out].any()
 
 
 @pytest.mark.parametrize("stops", [False, True])

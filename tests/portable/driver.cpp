@@ -296,7 +296,7 @@ class Subject {
         for (double& value : tree.value) value *= rate;
         require(weald::target::add_leaf_values(
                     scores.data() + k * n_, leaf_of_row.data(), n_, tree.value.data(),
-                    static_cast<std::int64_t>(tree.value.size()), n_threads),
+                    static_cast<std::int64_t>(tree.value.size()), 1, n_threads),
                 "a row fell into no leaf");
       }
       hash.add(gradient);

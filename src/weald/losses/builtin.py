@@ -161,7 +161,7 @@ class BuiltinLoss:
         if not _facts(self.name)["caps_steps"]:
             return steps
         steps = np.array(steps)
-        _native.cap_steps(self.name, self.parameter, rate, steps)
+        _native.cap_steps(self.name, self.parameter, rate, steps.reshape(-1))
         return steps
 
     def leaf_constants(

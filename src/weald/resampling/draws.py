@@ -35,18 +35,14 @@ class Purpose(IntEnum):
 
 
 def subsample(
-    keys: Hashes, among: NDArray[np.bool_], fraction: float, *, seed: int, member: int
-) -> NDArray[np.bool_]:
-    """Draw each of the rows `among` with probability `fraction` for one base estimator.
+    keys: Hashes, copies: NDArray[np.int64] | None, fraction: float, *, seed: int, member: int
+) -> NDArray[np.int64]:
+    """Draw rows with probability `fraction` for one base estimator: how often each is in it.
 
-    Rows with the same key (of one group) are drawn together. At least one row is drawn.
+    A row that is drawn is in it `copies` times (None: once). Rows with the same key (of one group)
+    are drawn together. At least one row is drawn.
     """
-    words = _native.draw(keys, seed, member, Purpose.SUBSAMPLE)
-    threshold = np.ldexp(fraction, _UNIFORM_BITS)
-    drawn = among & ((words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64) < threshold)
-    if not drawn.any():
-        drawn = among & (words == words[among].min())
-    return np.asarray(drawn)
+    return _native.subsample(keys, copies, fraction, seed, member, Purpose.SUBSAMPLE)
 
 
 def hold_out(

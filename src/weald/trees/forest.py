@@ -356,11 +356,12 @@ def picked_sets(
     used = category_set[has_set]
     renumbered = np.full(len(category_set), -1, dtype=np.int32)
     renumbered[has_set] = np.arange(len(used), dtype=np.int32)
-    parts = [words[first_word[one] : first_word[one + 1]] for one in used]
+    begins = first_word[used]
+    sizes = first_word[used + 1] - begins
     return {
         "category_set": renumbered,
-        "first_word": _ends([len(part) for part in parts]),
-        "words": _joined(parts, np.uint64),
+        "first_word": _ends(sizes),
+        "words": words[_ranges(begins, sizes)],
     }
 
 

@@ -141,8 +141,8 @@ class GrownTree:
 
     def add_to(self, scores: Floats, *, n_threads: int) -> None:
         """Add the tree's predictions to the scores of the training rows, in place."""
-        values = np.ascontiguousarray(self.value[:, 0])
-        _native.add_leaf_values(scores, self.leaf_of_row, values, n_threads)
+        values = np.ascontiguousarray(self.value[:, :1])
+        _native.add_leaf_values(scores[np.newaxis], self.leaf_of_row, values, n_threads)
 
 
 class GrownTrees:

@@ -11,6 +11,7 @@ from scipy.special import expit, softmax, xlogy
 from sklearn.metrics import log_loss, mean_absolute_error
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald.ensembles.boosted_trees.early_stopping import Patience
 from weald.ensembles.staging import staged_scores
 from weald.persist import read_archive
 
@@ -126,6 +127,48 @@ def test_the_model_is_cut_at_the_round_of_least_loss(kind, y, more) -> None:
     # Nothing is held out: the model is that of a fit of so many rounds.
     short = {**STOPPING, "early_stopping": False, "n_estimators": best, "tol": 1e-7}
     assert fitted(kind, y, **more, **short).fingerprint() == model.fingerprint()
+
+
+def rounds_waited(kind: Any = BoostedTreesRegressor, y: Any = Y, *given: Any, **more: Any) -> int:
+    """Number of rounds after the best one, in a fit that early stopping ended."""
+    model = kind(**{"n_jobs": 1, "learning_rate": 0.2, **more}).fit(X, y, *given)
+    assert model.stopped_by_ == "early_stopping" and model.n_estimators_ > 0
+    return len(next(iter(model.history_.values()))) - 1 - model.n_estimators_
+
+
+@pytest.mark.parametrize(("quality", "most"), [("default", 50), ("best", 100)])
+@pytest.mark.parametrize(("kind", "y"), [(BoostedTreesRegressor, Y), (BoostedTreesClassifier, TWO)])
+def test_a_chosen_patience_grows_with_the_best_round(kind, y, quality: str, most: int) -> None:
+    model = kind(n_jobs=1, quality=quality, learning_rate=0.2).fit(X, y)
+    best = model.n_estimators_
+    assert 0 < best < 200
+    assert len(model.train_loss_) - 1 - best == most // 5 + best // 5
+    assert model.n_iter_no_change_ == model.auto_settings_["n_iter_no_change"] == most
+
+
+def test_a_growing_patience_has_an_end() -> None:
+    assert Patience(50, 10).after(0) == 10
+    assert Patience(50, 10).after(199) == 49
+    assert Patience(50, 10).after(5000) == 50
+    assert Patience(7, 7).after(5000) == 7
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"n_iter_no_change": 50},
+        {"n_bags": None},
+        {"scoring": "r2"},
+        {"quality": "fast", "early_stopping": True, "n_bags": 5, "n_estimators": 500},
+    ],
+    ids=str,
+)
+def test_patience_does_not_grow_elsewhere(more) -> None:
+    assert rounds_waited(**more) == (10 if "quality" in more else 50)
+
+
+def test_patience_on_rows_of_the_user_does_not_grow() -> None:
+    assert rounds_waited(BoostedTreesRegressor, Y, None, NEW, NEW_Y, n_bags=5) == 50
 
 
 def test_no_round_at_all() -> None:

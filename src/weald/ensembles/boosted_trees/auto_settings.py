@@ -5,6 +5,8 @@ from typing import Any
 
 from weald.data import Rows, ValidationRows
 from weald.data.columns import Category
+from weald.ensembles.boosted_trees.early_stopping import Patience
+from weald.ensembles.rounds.scoring import is_loss
 
 # Up to so many rows, boosters on folds choose the number of rounds and are averaged; above, one
 # booster with a validation split costs little accuracy and a fifth of the time.
@@ -46,6 +48,19 @@ class BoosterSettings:
         if model.growth == "symmetric" and is_chosen and model.feature_sampling == "node":
             return "level"
         return str(model.feature_sampling)
+
+    def patience(self, model: Any, *, judges_all_rows: bool) -> Patience | None:
+        """When early stopping ends the fit; None: it never does.
+
+        If it was not set: the pooled loss of all rows (`judges_all_rows`) has little noise, so that
+        few rounds without improvement are enough at first.
+        """
+        if not self.early_stopping:
+            return None
+        most = self.n_iter_no_change
+        is_chosen = is_auto(model.n_iter_no_change) and model.quality != "fast"
+        grows = is_chosen and judges_all_rows and is_loss(model.scoring)
+        return Patience(most, most // 5 if grows else most)
 
     def that_matter(self, model: Any, n_rounds: int) -> dict[str, Any]:
         """The values that give a model of so many rounds again, on the same rows.

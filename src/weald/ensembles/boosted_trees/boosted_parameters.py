@@ -134,7 +134,8 @@ class BoostedParameters(ScoredModel):
         Not used with `X_val` or `n_bags`.
     n_iter_no_change : int or "auto", default="auto"
         Number of rounds without improvement after which early stopping ends the fit. "auto": 50
-        (100 if quality="best", 10 if quality="fast").
+        (100 if quality="best", 10 if quality="fast"), but where the loss of the left-out folds
+        decides a fifth of that plus a fifth of the best round, if that is less.
     tol : float, default=1e-7
         Minimum improvement for early stopping: relative to the loss before the first round if
         scoring="loss", otherwise absolute.
@@ -190,7 +191,7 @@ class BoostedParameters(ScoredModel):
     early_stopping_ : bool
         Whether there was early stopping.
     n_iter_no_change_ : int
-        Patience of early stopping, if there is any.
+        The longest patience of early stopping, if there is any.
     stopped_by_ : str
         What ended training: "n_estimators", "early_stopping", "time_limit" or "callback".
     history_ : History

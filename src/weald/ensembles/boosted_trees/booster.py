@@ -183,7 +183,8 @@ class BoostingRun:
     def _curves(self, start: Floats) -> EarlyStopping:
         """Early stopping by the validation rows; with folds by all rows."""
         training, folds = self._training, self._folds
-        if folds is not None and training.validation is None:
+        judges_all_rows = folds is not None and training.validation is None
+        if folds is not None and judges_all_rows:
             scored = np.zeros(training.rows.n, dtype=bool)
             scored[: folds.n] = True
             training = replace(training, held_out=scored)
@@ -196,7 +197,7 @@ class BoostingRun:
             training,
             self._loss,
             start,
-            patience=self._settings.n_iter_no_change if self._settings.early_stopping else None,
+            patience=self._settings.patience(model, judges_all_rows=judges_all_rows),
             tol=float(model.tol),
             sets=held_out_sets(training, self._fitted),
             metrics=metrics,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,26 @@ Score = Callable[[Floats], float]
 # scikit-learn warns of an undefined metric in every round.
 _QUIET = partial(warnings.catch_warnings, action="ignore", category=UndefinedMetricWarning)
 
+# A patience that grows is longer by the best round divided by this.
+_SHARE_OF_BEST = 5
+
 # The training loss, which is only reported, is computed on a subsample of about this many rows.
 TRAIN_LOSS_ROWS = 5_000
+
+
+class Patience(NamedTuple):
+    """Number of rounds without improvement after which a fit stops.
+
+    A fifth of the best round more than `least`, but at most `most`: a curve that has improved for
+    long improves slowly. `least` = `most`: always the same number.
+    """
+
+    most: int
+    least: int
+
+    def after(self, best_round: int) -> int:
+        """The number of rounds to wait for after the best one."""
+        return min(self.most, self.least + best_round // _SHARE_OF_BEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +91,7 @@ class EarlyStopping:
         The loss of the fit; parameters that depend on the scores stay as they are at `start`.
     start : array, shape (scores, rows)
         The scores before the first round.
-    patience : int or None
+    patience : Patience or None
         Number of rounds without improvement after which the fit stops; None: it never does.
     tol : float
         Minimum improvement: relative to the initial loss if that is watched, otherwise absolute.
@@ -105,7 +123,7 @@ class EarlyStopping:
         loss: Loss,
         start: Floats,
         *,
-        patience: int | None,
+        patience: Patience | None,
         tol: float,
         sets: Sequence[HeldOutSet] = (),
         metrics: Mapping[str, Callable[[HeldOutSet], Score]] | None = None,
@@ -228,8 +246,10 @@ class EarlyStopping:
 
     @property
     def is_over(self) -> bool:
-        """Whether the last `patience` rounds brought no improvement."""
-        return self._patience is not None and self.n_rounds - self.best_round >= self._patience
+        """Whether the last rounds, as many as `patience` says, brought no improvement."""
+        if self._patience is None:
+            return False
+        return self.n_rounds - self.best_round >= self._patience.after(self.best_round)
 
     def history(self, n_rounds: int | None = None) -> History:
         """The curves of the first rounds (None: all) in the user's units."""

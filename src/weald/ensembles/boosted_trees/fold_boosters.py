@@ -47,7 +47,8 @@ class FoldBoosters:
         self._trainings, self._learners, self._scores = trainings, learners, scores
         self._folds, self._loss, self._fraction = folds, loss, fraction
         self._buffers = DerivativeBuffers(scores[0])
-        self._n_out = np.sum([folds.left_out(k) for k in range(folds.n_boosters)], axis=0)
+        self._left_out = [np.flatnonzero(folds.left_out(k)) for k in range(folds.n_boosters)]
+        self._n_out = np.bincount(np.concatenate(self._left_out), minlength=folds.n)
 
     def learn(self, stage: Stage) -> None:
         """Train a round of each booster and update the validation scores."""
@@ -56,19 +57,24 @@ class FoldBoosters:
         ):
             y, weight = training.y, training.rows.weight
             loss = self._loss.at(y, scores, weight, training.train_copies)
-            sample = training.drawn(self._fraction, stage.number)
+            sample, of_all = training.drawn(self._fraction, stage.number)
+            buffers = self._buffers
             learner.learn(
-                Stage(stage.number, loss, training, sample, scores, weight, self._buffers)
+                Stage(stage.number, loss, training, sample, scores, weight, buffers, of_all)
             )
         self.write_validation_scores(stage.scores)
 
     def write_validation_scores(self, out: Floats) -> None:
         """Write the mean over the boosters that leave a row out; of validation rows, over all."""
         n = self._folds.n
-        out[:] = 0.0
-        for k, scores in enumerate(self._scores):
-            left_out = self._folds.left_out(k)
-            out[:, :n][:, left_out] += scores[:, :n][:, left_out]
-            out[:, n:] += scores[:, n:]
-        out[:, :n] /= self._n_out
-        out[:, n:] /= len(self._scores)
+        for k, (scores, rows) in enumerate(zip(self._scores, self._left_out, strict=True)):
+            own = scores.take(rows, axis=1)
+            # The first few boosters leave out every row once.
+            out[:, rows] = own if k < self._folds.n_folds else out[:, rows] + own
+        if len(self._scores) > self._folds.n_folds:
+            out[:, :n] /= self._n_out
+        if out.shape[1] > n:
+            out[:, n:] = self._scores[0][:, n:]
+            for scores in self._scores[1:]:
+                out[:, n:] += scores[:, n:]
+            out[:, n:] /= len(self._scores)

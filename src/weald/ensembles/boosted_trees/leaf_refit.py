@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.constraints import monotone_values
-from weald.ensembles.rounds.loop import DerivativeBuffers, Stage, Training, check_divergence
+from weald.ensembles.rounds.loop import (
+    Copies,
+    DerivativeBuffers,
+    Stage,
+    Training,
+    check_divergence,
+)
 from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import refined_values
 from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
@@ -46,7 +52,7 @@ class RefittedTrees:
     def learn(self, stage: Stage) -> None:
         """Train the trees of a round, then pass them on to the refit."""
         self._learner.learn(stage)
-        self._refit.add_round(self._learner.grown, stage.buffers)
+        self._refit.add_round(self._learner.grown, stage.copies_of_all, stage.buffers)
 
 
 class LeafRefit:
@@ -90,20 +96,21 @@ class LeafRefit:
         self._base = fitted_base(loss, self._training)
         self._scores = starting_scores(loss, self._training.rows, self._base)
         self._buffers = DerivativeBuffers(self._scores)
-        self._waiting: deque[list[_Leaves]] = deque()
+        self._waiting: deque[_Round] = deque()
         self._n_rounds = 0
         self._estimates: list[_LeafEstimate] = []  # of every tree
 
-    def add_round(self, trees: RoundTrees, buffers: DerivativeBuffers) -> None:
+    def add_round(self, trees: RoundTrees, copies: Copies, buffers: DerivativeBuffers) -> None:
         """Refit the trees of a round that was just grown, or an earlier one if rounds wait.
 
-        `buffers` are those of the round, whose derivatives are not needed any more.
+        `copies` are those of the round, as if no row were held out. `buffers` are those of the
+        round, whose derivatives are not needed any more.
         """
         self._buffers = buffers
         leaves = _leaves_of(trees, with_splits=self._limits.directions is not None)
-        if self._waits > 0:
-            leaves = [one.compact() for one in leaves]
-        self._waiting.append(leaves)
+        drawn = None if copies is self._training.train_copies else copies
+        added = _Round(leaves, drawn)
+        self._waiting.append(added.compact() if self._waits > 0 else added)
         if len(self._waiting) > self._waits:
             self._refit_round(self._waiting.popleft())
 
@@ -118,7 +125,9 @@ class LeafRefit:
             leaf_of_row = np.ascontiguousarray(np.concatenate(pieces).T)
             for t in range(0, trees.n_trees, a_round):
                 members = range(t, t + a_round)
-                self._refit_round([_Leaves.of_tree(trees, s, leaf_of_row[s]) for s in members])
+                leaves = [_Leaves.of_tree(trees, s, leaf_of_row[s]) for s in members]
+                copies, _ = self._training.drawn(self._fraction, self._n_rounds)
+                self._refit_round(_Round(leaves, copies))
 
     def refitted(self, forest: Forest) -> Forest:
         """Return the forest, which holds the first rounds, with the new leaf values."""
@@ -128,60 +137,52 @@ class LeafRefit:
         weight = forest.weight.copy()
         for t, estimate in enumerate(own):
             nodes = slice(forest.first_node[t], forest.first_node[t + 1])
-            weight[nodes] = _node_weights(
+            weight[nodes] = _native.node_weights(
                 forest.feature[nodes], forest.right[nodes], estimate.hessians
             )
         value = np.concatenate([one.values for one in own]) if own else forest.value
         return replace(forest, value=value, weight=weight, base_score=self._base)
 
-    def _refit_round(self, trees: Sequence["_Leaves"]) -> None:
+    def _refit_round(self, round_: "_Round") -> None:
         """Estimate the leaf values of the next round and add them to the scores."""
         training, rows = self._training, self._training.rows
         loss = self._loss.at(training.y, self._scores, rows.weight, training.train_copies)
-        sample = training.drawn(self._fraction, self._n_rounds)
+        copies = round_.copies(training)
         stage = Stage(
-            self._n_rounds, loss, training, sample, self._scores, rows.weight, self._buffers
+            self._n_rounds, loss, training, copies, self._scores, rows.weight, self._buffers
         )
-        has_tree_per_score = len(trees) == stage.n_scores
-        for k, tree in enumerate(trees):
-            scores = [k] if has_tree_per_score else range(stage.n_scores)
+        has_tree_per_score = len(round_.trees) == stage.n_scores
+        for k, tree in enumerate(round_.trees):
+            scores = slice(k, k + 1) if has_tree_per_score else slice(None)
             self._estimates.append(self._refit_tree(stage, tree, scores))
         self._n_rounds += 1
 
-    def _refit_tree(self, stage: Stage, tree: "_Leaves", scores: Sequence[int]) -> "_LeafEstimate":
+    def _refit_tree(self, stage: Stage, tree: "_Leaves", scores: slice) -> "_LeafEstimate":
         """Estimate the leaf values of a tree, one for each of the scores it predicts."""
         leaf_of_row = tree.of_row.astype(np.int32, copy=False)
-        estimates = [self._estimate(stage, k, leaf_of_row, tree.n_leaves) for k in scores]
-        hessians = sum((one.hessians for one in estimates), np.zeros(tree.n_leaves))
-        columns = []
-        for k, estimate in zip(scores, estimates, strict=True):
-            values = estimate.values
-            if self._limits.directions is not None and tree.splits is not None:
-                weight = _node_weights(tree.splits.feature, tree.splits.right, hessians)
-                values = monotone_values(*tree.splits, weight, values, self._limits.directions)
-            if not stage.loss.refines_leaves:
-                values = stage.loss.capped(values, self._learning_rate)
-            values = values * self._learning_rate
-            check_divergence(values, stage.number, self._learning_rate)
-            _native.add_leaf_values(stage.scores[k], leaf_of_row, values, self._n_threads)
-            columns.append(values)
-        return _LeafEstimate(np.stack(columns, axis=1), hessians)
-
-    def _estimate(
-        self, stage: Stage, k: int, leaf_of_row: NDArray[np.int32], n_leaves: int
-    ) -> "_LeafEstimate":
-        """Leaf values of score k, before constraints and shrinkage."""
-        hessian = None if stage.hessian is None else stage.hessian[k]
-        sums, hessians = _native.leaf_sums(
-            stage.gradient[k], hessian, stage.copies, leaf_of_row, n_leaves, self._n_threads
+        steps, hessians = _native.newton_steps(
+            stage.gradient[scores],
+            None if stage.hessian is None else stage.hessian[scores],
+            stage.copies,
+            leaf_of_row,
+            tree.n_leaves,
+            self._limits.l1,
+            self._limits.l2,
+            self._n_threads,
         )
-        if stage.loss.refines_leaves:
-            return _LeafEstimate(refined_values(stage, leaf_of_row, n_leaves, k), hessians)
-        sums = np.copysign(np.maximum(np.abs(sums) - self._limits.l1, 0.0), sums)
-        curvature = hessians + self._limits.l2
-        steps = np.zeros(n_leaves)
-        np.divide(-sums, curvature, out=steps, where=curvature > 0.0)
-        return _LeafEstimate(steps, hessians)
+        if stage.loss.refines_leaves:  # a tree has one score
+            values = refined_values(stage, leaf_of_row, tree.n_leaves, scores.start)
+            steps = values[:, np.newaxis]
+        if self._limits.directions is not None and tree.splits is not None:
+            weight = _native.node_weights(tree.splits.feature, tree.splits.right, hessians)
+            limits = weight, steps[:, 0], self._limits.directions
+            steps = monotone_values(*tree.splits, *limits)[:, np.newaxis]
+        if not stage.loss.refines_leaves:
+            steps = stage.loss.capped(steps, self._learning_rate)
+        values = steps * self._learning_rate
+        check_divergence(values, stage.number, self._learning_rate)
+        _native.add_leaf_values(stage.scores[scores], leaf_of_row, values, self._n_threads)
+        return _LeafEstimate(values, hessians)
 
 
 class _LeafEstimate(NamedTuple):
@@ -218,6 +219,25 @@ class _Leaves(NamedTuple):
         return self._replace(of_row=self.of_row.astype(np.min_scalar_type(self.n_leaves - 1)))
 
 
+class _Round(NamedTuple):
+    """The trees of a round, and how often each row was drawn for them."""
+
+    trees: Sequence[_Leaves]
+    drawn: NDArray[Any] | None  # copies, or a mask of the rows drawn; None: every row
+
+    def compact(self) -> "_Round":
+        """Copy what the next round overwrites, in as few bytes as it needs."""
+        mask = None if self.drawn is None else self.drawn > 0
+        return _Round([tree.compact() for tree in self.trees], mask)
+
+    def copies(self, training: Training) -> Copies:
+        """Number of copies of each row; None: 1 each."""
+        seen = training.train_copies
+        if self.drawn is None or self.drawn.dtype != np.bool_:
+            return seen if self.drawn is None else self.drawn
+        return self.drawn.astype(np.int64) if seen is None else np.where(self.drawn, seen, 0)
+
+
 def _leaves_of(trees: RoundTrees, *, with_splits: bool) -> list[_Leaves]:
     if isinstance(trees, GrownTrees) and not with_splits:
         return [_Leaves(of_row, n_leaves, None) for of_row, n_leaves in trees.leaves()]
@@ -229,12 +249,3 @@ def _leaves_of(trees: RoundTrees, *, with_splits: bool) -> list[_Leaves]:
         )
         for tree in trees
     ]
-
-
-def _node_weights(feature: NDArray[np.int32], right: NDArray[np.int32], leaves: Floats) -> Floats:
-    """Sum of the hessians of the leaves below each node of a tree."""
-    weight = np.empty(len(feature))
-    weight[feature < 0] = leaves[right[feature < 0]]
-    for i in np.flatnonzero(feature >= 0)[::-1]:  # children come after their parent
-        weight[i] = weight[i + 1] + weight[right[i]]
-    return weight

@@ -1,9 +1,5 @@
 """Multi-output trees: one tree per round, whose leaves hold a value for each class."""
 
-from dataclasses import replace
-
-import numpy as np
-
 from weald import _native
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.loop import Stage, check_divergence
@@ -49,28 +45,20 @@ class VectorTrees:
             member=self._first_member + stage.number,
         )
         self.grown = [tree]
-        values = self._newton_steps(stage, tree) * self._learning_rate
-        check_divergence(values, stage.number, self._learning_rate)
-        for k, leaf_values in enumerate(values):
-            _native.add_leaf_values(stage.scores[k], tree.leaf_of_row, leaf_values, self._n_threads)
-        self._forest.add(replace(tree, value=np.ascontiguousarray(values.T)), output=-1)
-
-    def _newton_steps(self, stage: Stage, tree: GrownTree) -> Floats:
-        assert stage.hessian is not None
-        return np.stack(
-            [
-                stage.loss.leaf_steps(
-                    gradient,
-                    hessian,
-                    stage.copies,
-                    tree.leaf_of_row,
-                    len(tree.value),
-                    self._learning_rate,
-                    self._l2,
-                )
-                for gradient, hessian in zip(stage.gradient, stage.hessian, strict=True)
-            ]
+        steps, _ = _native.newton_steps(
+            stage.gradient,
+            stage.hessian,
+            stage.copies,
+            tree.leaf_of_row,
+            len(tree.value),
+            0.0,
+            self._l2,
+            self._n_threads,
         )
+        values = stage.loss.capped(steps, self._learning_rate) * self._learning_rate
+        check_divergence(values, stage.number, self._learning_rate)
+        _native.add_leaf_values(stage.scores, tree.leaf_of_row, values, self._n_threads)
+        self._forest.add(tree.answering(values), output=-1)
 
 
 def _sum_over_scores(hessian: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, cast
 
 import numpy as np
@@ -111,13 +112,20 @@ class Training:
         """Return a copy in which the held-out rows are training rows too."""
         return replace(self, held_out=None)
 
-    def drawn(self, fraction: float, round_: int) -> Copies:
-        """Number of copies of each row in a round, after row subsampling; None: 1 each."""
+    def drawn(self, fraction: float, round_: int) -> tuple[Copies, Copies]:
+        """Number of copies of each row in a round, after row subsampling; None: 1 each.
+
+        The second is that of the same draw among all rows, those that are held out included.
+        """
         if fraction == 1.0 or self.keys is None:
-            return self.train_copies
-        seen = _copies_of(self.rows) if self.train_copies is None else self.train_copies
-        drawn = subsample(self.keys, seen > 0, fraction, seed=self.seed, member=round_)
-        return np.where(drawn, seen, np.int64(0))
+            return self.train_copies, self.rows.copies
+        draw = partial(subsample, self.keys, fraction=fraction, seed=self.seed, member=round_)
+        of_all = draw(self.rows.copies)
+        if self.held_out is None:
+            return of_all, of_all
+        of_training = np.where(self.held_out, np.int64(0), of_all)
+        # At least one row is drawn, of each.
+        return of_training if of_training.any() else draw(self.train_copies), of_all
 
     def not_drawn(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of copies of each training row that a round left out (out-of-bag)."""
@@ -296,6 +304,8 @@ class Stage:
         Factor of the gradients and hessians; None: 1 each.
     buffers : DerivativeBuffers
         Where gradients and hessians are written to.
+    copies_of_all : int64 [rows] or None
+        `copies` as if no row were held out.
     """
 
     number: int
@@ -305,6 +315,7 @@ class Stage:
     scores: Floats
     weight: Floats | None
     buffers: DerivativeBuffers
+    copies_of_all: Copies = None
     # Not a cached_property, whose lock costs as much as the rest of a small round.
     _derivatives: tuple[Floats, Floats | None] | None = field(default=None, init=False)
 
@@ -423,8 +434,8 @@ def boost(
     buffers = DerivativeBuffers(scores)
     for m in rounds:
         current_loss = loss.at(y, scores, sample_weight, copies)
-        sample = training.drawn(fraction, m)
-        stage = Stage(m, current_loss, training, sample, scores, gradient_weight, buffers)
+        sample, of_all = training.drawn(fraction, m)
+        stage = Stage(m, current_loss, training, sample, scores, gradient_weight, buffers, of_all)
         watcher.before(stage)
         learner.learn(stage)  # fit trees to the gradients at `scores`; update `scores`
         if watcher.after(stage):
