@@ -87,7 +87,7 @@ def _prepared_column(values: pd.Series, *, dates: bool) -> pd.Series:
     if pd.api.types.is_datetime64_any_dtype(values) or is_date_object:
         moments = pd.to_datetime(values)
         if dates:
-            return moments
+            return moments.astype("datetime64[ns]")
         seconds = moments.astype("datetime64[s]").astype("int64")
         return seconds.astype(float).where(values.notna())
     if is_object or pd.api.types.is_string_dtype(values):

@@ -35,8 +35,20 @@ SYSTEMS: dict[str, tuple[str, float | None]] = {
     "autogluon 60 s": ("autogluon", 60.0),
 }
 
-# The metric of the comparison, which all systems that have a metric are told.
-METRICS = {"regression": "RMSE", "binary": "1 - AUC", "multiclass": "log loss"}
+# Names of the metric of the comparison, which all systems that have a metric are told.
+METRICS = {
+    "weald": {
+        "regression": "neg_root_mean_squared_error",
+        "binary": "roc_auc",
+        "multiclass": "neg_log_loss",
+    },
+    "flaml": {"regression": "rmse", "binary": "roc_auc", "multiclass": "log_loss"},
+    "autogluon": {
+        "regression": "root_mean_squared_error",
+        "binary": "roc_auc",
+        "multiclass": "log_loss",
+    },
+}
 
 _TIMED_ROWS, _TIMINGS = 1_000, 3
 
@@ -44,19 +56,13 @@ _TIMED_ROWS, _TIMINGS = 1_000, 3
 class Weald:
     """AutoEnsemble* or BoostedTrees*."""
 
-    metrics = {
-        "regression": "neg_root_mean_squared_error",
-        "binary": "roc_auc",
-        "multiclass": "neg_log_loss",
-    }
-
     def __init__(self, system: str, seconds: float | None, task: str, threads: int) -> None:
         import weald
 
         kind = "Regressor" if task == "regression" else "Classifier"
         if seconds is not None:
             made = getattr(weald, f"AutoEnsemble{kind}")
-            metric = self.metrics[task]
+            metric = METRICS["weald"][task]
             self.model = made(time_limit=seconds, metric=metric, n_jobs=threads)
         else:
             quality = "best" if system == "best booster" else "default"
@@ -78,15 +84,13 @@ class Weald:
 class Flaml:
     """flaml.AutoML, also with a stacked ensemble of its best models."""
 
-    metrics = {"regression": "rmse", "binary": "roc_auc", "multiclass": "log_loss"}
-
     def __init__(self, system: str, seconds: float | None, task: str, threads: int) -> None:
         from flaml import AutoML
 
         self.model = AutoML()
         self.settings = {
             "task": "regression" if task == "regression" else "classification",
-            "metric": self.metrics[task],
+            "metric": METRICS["flaml"][task],
             "time_budget": seconds,
             "n_jobs": threads,
             "ensemble": "ensemble" in system,
@@ -112,12 +116,6 @@ class AutoGluon:
     its clone for deployment, without the models that are not used.
     """
 
-    metrics = {
-        "regression": "root_mean_squared_error",
-        "binary": "roc_auc",
-        "multiclass": "log_loss",
-    }
-
     def __init__(self, system: str, seconds: float | None, task: str, threads: int) -> None:
         from autogluon.tabular import TabularPredictor
 
@@ -126,7 +124,7 @@ class AutoGluon:
         self.predictor = TabularPredictor(
             "target",
             problem_type=task,
-            eval_metric=self.metrics[task],
+            eval_metric=METRICS["autogluon"][task],
             path=str(Path(self.folder.name) / "models"),
             verbosity=0,
         )

@@ -1,4 +1,4 @@
-"""The comparison of AutoEnsemble: what is run, what is kept, and its summary, on made-up results."""
+"""The comparison of AutoEnsemble: what is run and kept, and its summary, on made-up results."""
 
 import importlib
 import json
@@ -75,7 +75,8 @@ def test_every_fit_is_measured_once_on_its_own_cores(
         return row(table, system, 0.1)
 
     class Pinned:
-        pinned: set[int] = set()
+        def __init__(self) -> None:
+            self.pinned: set[int] = set()
 
         def sched_getaffinity(self, _: int) -> set[int]:
             return {0, 1, 2, 3}
