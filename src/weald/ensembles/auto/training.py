@@ -16,7 +16,6 @@ from threadpoolctl import ThreadpoolController
 from weald.advice import advise, collecting
 from weald.ensembles.auto.clock import Clock
 from weald.ensembles.auto.portfolio import Entry
-from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
 from weald.ensembles.combining.out_of_fold import FoldModels, predict_with
 from weald.ensembles.forests.auto_settings import ChosenSettings
 from weald.ensembles.forests.forest import ForestModel
@@ -149,7 +148,7 @@ def train_unscored(entry: Entry, task: Task, clock: Clock) -> Member:
     """Train a model on all rows, without predictions to score it by: of boosters only one."""
     estimator = clone(entry.estimator)
     if clock.is_limited and hasattr(estimator, "time_limit"):
-        if isinstance(estimator, BaggedBoosters):
+        if not entry.is_foreign:
             estimator.set_params(quality="fast", n_bags=None)
         _limit_time(estimator, 0.5 * clock.left)
     model = _fitted(entry, estimator, task, None, _weight_params(entry, task))
