@@ -56,14 +56,17 @@ def part_of(table: str) -> str:
     return "choose" if hashlib.sha256(table.encode()).digest()[0] % 2 else "confirm"
 
 
-def load(table: str) -> tuple[pd.DataFrame, pd.Series, str]:
-    """Features, target and task of a table: binary, multiclass or regression."""
+def load(table: str, *, dates: bool = False) -> tuple[pd.DataFrame, pd.Series, str]:
+    """Features, target and task of a table: binary, multiclass or regression.
+
+    Dates are seconds, unless `dates`: then they stay dates.
+    """
     X = pd.read_parquet(data_folder() / f"{table}.parquet")
     if len(X) > MAX_ROWS:
         X = X.sample(MAX_ROWS, random_state=1).reset_index(drop=True)
     y = X.pop("target")
     for name in X.columns:
-        X[name] = _prepared_column(X[name])
+        X[name] = _prepared_column(X[name], dates=dates)
     is_count = pd.api.types.is_integer_dtype(y) and y.nunique() > 30
     if pd.api.types.is_float_dtype(y) or is_count:
         return X, y.astype(float), "regression"
@@ -74,7 +77,7 @@ def load(table: str) -> tuple[pd.DataFrame, pd.Series, str]:
     return X, y, "binary" if y.nunique() == 2 else "multiclass"
 
 
-def _prepared_column(values: pd.Series) -> pd.Series:
+def _prepared_column(values: pd.Series, *, dates: bool) -> pd.Series:
     """Text as categories, dates as seconds, everything else as floats with NaN for missing."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return values.cat.remove_unused_categories()
@@ -82,7 +85,10 @@ def _prepared_column(values: pd.Series) -> pd.Series:
     is_object = values.dtype == object
     is_date_object = is_object and len(known) > 0 and hasattr(known.iloc[0], "toordinal")
     if pd.api.types.is_datetime64_any_dtype(values) or is_date_object:
-        seconds = pd.to_datetime(values).astype("datetime64[s]").astype("int64")
+        moments = pd.to_datetime(values)
+        if dates:
+            return moments.astype("datetime64[ns]")
+        seconds = moments.astype("datetime64[s]").astype("int64")
         return seconds.astype(float).where(values.notna())
     if is_object or pd.api.types.is_string_dtype(values):
         return values.astype("category")

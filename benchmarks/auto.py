@@ -1,190 +1,181 @@
 """AutoEnsemble at 10 s and 60 s beside flaml, AutoGluon and weald's boosters: errors, time, size.
 
-All systems get the same outer folds and, if they have one, the same time limit. Systems that are
-not installed are left out. The errors are those of benchmarks/accuracy.py.
+All systems get the same tables and outer folds, the metric of the comparison and, if they have one,
+the same time limit. Each fit runs in a process of its own (auto_systems.py), pinned to `--threads`
+cores of its own; `--jobs` of them at once. Results are written to `--out` as they come, and those
+already there are not measured again. A system that fails on a table is a row with its error; it
+gets the last rank. Systems that are not installed are left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
-import pickle
-import tempfile
+import json
+import os
+import subprocess
+import sys
+import threading
 import time
-import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold
 
 import accuracy_fits
-import weald
+from auto_systems import SYSTEMS
 
-# Name: library, seconds (None: no limit).
-SYSTEMS: dict[str, tuple[str, float | None]] = {
-    "auto 10 s": ("weald", 10.0),
-    "auto 60 s": ("weald", 60.0),
-    "booster": ("weald", None),
-    "best booster": ("weald", None),
-    "flaml 60 s": ("flaml", 60.0),
-    "autogluon 60 s": ("autogluon", 60.0),
-}
+# Tables of each task in the comparison.
+_OF_EACH_TASK = 6
+
+# A fit that has not ended after so many times its limit, and so many seconds, counts as failed.
+_PATIENCE, _MORE_SECONDS = 5, 600
 
 
-def weald_model(system: str, seconds: float | None, task: str, threads: int) -> Any:
-    kind = "Regressor" if task == "regression" else "Classifier"
-    if seconds is not None:
-        made = getattr(weald, f"AutoEnsemble{kind}")
-        return made(time_limit=seconds, n_jobs=threads)
-    quality = "best" if system == "best booster" else "default"
-    return getattr(weald, f"BoostedTrees{kind}")(quality=quality, n_jobs=threads)
+def chosen_tables(part: str) -> list[str]:
+    """Of each task the six tables of the part whose names have the smallest SHA-256."""
+    of_task: dict[str, list[str]] = {}
+    names = [name for name in accuracy_fits.table_names() if accuracy_fits.part_of(name) == part]
+    for name in sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest()):
+        _, _, task = accuracy_fits.load(name)
+        of_task.setdefault(task, []).append(name)
+    return sorted(name for names in of_task.values() for name in names[:_OF_EACH_TASK])
 
 
-class Flaml:
-    """flaml.AutoML with the interface of an estimator."""
+class Results:
+    """The results of all fits, in a JSON file that is written after each of them."""
 
-    def __init__(self, seconds: float, task: str, threads: int) -> None:
-        from flaml import AutoML
+    def __init__(self, path: Path | None) -> None:
+        self.path, self._lock = path, threading.Lock()
+        has_some = path is not None and path.exists()
+        self.rows: list[dict[str, Any]] = json.loads(path.read_text()) if has_some else []
 
-        self.model = AutoML()
-        metric = {"regression": "rmse", "binary": "roc_auc"}.get(task, "log_loss")
-        self.settings = {
-            "task": "regression" if task == "regression" else "classification",
-            "metric": metric,
-            "time_budget": seconds,
-            "n_jobs": threads,
-            "verbose": 0,
-        }
+    def has(self, fit: tuple[str, int, str]) -> bool:
+        return any((row["table"], row["fold"], row["system"]) == fit for row in self.rows)
 
-    def fit(self, X: Any, y: Any) -> None:
-        self.model.fit(X_train=X, y_train=y, **self.settings)
-        self.predict, self.predict_proba = self.model.predict, self.model.predict_proba
-
-    def size(self) -> int:
-        return len(pickle.dumps(self.model))
-
-
-class AutoGluon:
-    """autogluon.tabular with the interface of an estimator."""
-
-    def __init__(self, seconds: float, task: str, threads: int) -> None:
-        metric = {"regression": "root_mean_squared_error", "binary": "roc_auc"}
-        self.seconds, self.metric = seconds, metric.get(task, "log_loss")
-        self.threads, self.folder = threads, tempfile.mkdtemp()
-
-    def fit(self, X: Any, y: Any) -> None:
-        from autogluon.tabular import TabularPredictor
-
-        made = TabularPredictor("target", eval_metric=self.metric, path=self.folder, verbosity=0)
-        self.model = made.fit(
-            X.assign(target=np.asarray(y)),
-            time_limit=self.seconds,
-            presets="best_quality",
-            num_cpus=self.threads,
-        )
-
-    def predict(self, X: Any) -> Any:
-        return self.model.predict(X).to_numpy()
-
-    def predict_proba(self, X: Any) -> Any:
-        return self.model.predict_proba(X).to_numpy()
-
-    def size(self) -> int:
-        return sum(file.stat().st_size for file in Path(self.folder).rglob("*") if file.is_file())
+    def add(self, row: dict[str, Any]) -> None:
+        with self._lock:
+            self.rows.append(row)
+            if self.path is not None:
+                written = self.path.with_suffix(".part")
+                written.write_text(json.dumps(self.rows, indent=1))
+                written.replace(self.path)
+            figures = "  ".join(
+                f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+                for name, value in row.items()
+                if name not in ("table", "fold", "system")
+            )
+            print(f"{row['table']} {row['fold']} {row['system']}: {figures}", flush=True)
 
 
-def made(system: str, task: str, threads: int) -> Any:
-    library, seconds = SYSTEMS[system]
-    if library == "weald":
-        return weald_model(system, seconds, task, threads)
-    assert seconds is not None
-    return (Flaml if library == "flaml" else AutoGluon)(seconds, task, threads)
-
-
-def measured(system: str, table: str, fold: int, threads: int, most_rows: int) -> dict[str, float]:
-    """Error, seconds of the fit and of the prediction of 1,000 rows, bytes of one fold."""
-    X, y, task = accuracy_fits.load(table)
-    if len(X) > most_rows:
-        chosen = np.sort(np.random.default_rng(0).permutation(len(X))[:most_rows])
-        X, y = _rows(X, chosen), _rows(y, chosen)
-    splitter = KFold if task == "regression" else StratifiedKFold
-    splits = splitter(accuracy_fits.N_FOLDS, shuffle=True, random_state=7).split(X, y)
-    train, test = list(splits)[fold]
-    model = made(system, task, threads)
-    begin, processor = time.perf_counter(), time.process_time()
-    model.fit(_rows(X, train), _rows(y, train))
-    seconds, processor = time.perf_counter() - begin, time.process_time() - processor
+def run_all(
+    fits: list[tuple[str, int, str]], results: Results, jobs: int, threads: int, seconds: float
+) -> None:
+    """Measure all fits, several at once, each on cores of its own; start none after `seconds`."""
     begin = time.perf_counter()
-    predict = model.predict if task == "regression" else model.predict_proba
-    predicted = np.asarray(predict(_rows(X, test)))
-    prediction = (time.perf_counter() - begin) * 1000 / len(test)
-    size = model.size() if hasattr(model, "size") else len(pickle.dumps(model))
-    return {
-        "error": error(task, y.iloc[test].to_numpy(), predicted),
-        "seconds": seconds,
-        "processor": processor,
-        "prediction": prediction,
-        "megabytes": size / 1e6,
-    }
+    cores = sorted(os.sched_getaffinity(0))
+    if jobs * threads > len(cores):
+        raise SystemExit(f"{jobs} jobs of {threads} threads need more than {len(cores)} cores")
+    free: SimpleQueue[set[int]] = SimpleQueue()
+    for job in range(jobs):
+        free.put(set(cores[job * threads : (job + 1) * threads]))
+
+    def run(fit: tuple[str, int, str]) -> None:
+        if time.perf_counter() - begin > seconds:
+            return
+        own = free.get()
+        try:
+            os.sched_setaffinity(0, own)  # of this thread, and so of the process it starts
+            results.add(run_one(*fit, threads))
+        finally:
+            free.put(own)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(run, fits))
 
 
-def error(task: str, y: np.ndarray, predicted: np.ndarray) -> float:
-    """1 - AUC for two classes, log loss for more, RMSE for regression."""
-    if task == "regression":
-        return float(mean_squared_error(y, predicted) ** 0.5)
-    if task == "binary":
-        return float(1 - roc_auc_score(y, predicted[:, 1]))
-    return float(log_loss(y, predicted, labels=np.arange(predicted.shape[1])))
+def run_one(table: str, fold: int, system: str, threads: int) -> dict[str, Any]:
+    """The result of one fit in a process of its own, or its error."""
+    row: dict[str, Any] = {"table": table, "fold": fold, "system": system}
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    environment = os.environ | dict.fromkeys(names, str(threads)) | {"CUDA_VISIBLE_DEVICES": ""}
+    script = str(Path(__file__).with_name("auto_systems.py"))
+    command = [sys.executable, script, system, table, str(fold), str(threads)]
+    most = _PATIENCE * (SYSTEMS[system][1] or 0.0) + _MORE_SECONDS
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=most, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return row | {"failed": f"not finished after {most:g} s"}
+    try:
+        return row | json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return row | {"failed": f"exit {done.returncode}: {last}"[:300]}
 
 
-def _rows(data: Any, rows: np.ndarray) -> Any:
-    return data.iloc[rows].reset_index(drop=True)
+# ---- summary ----
 
 
-def summary(results: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Mean rank and wins of a system's errors over tables, and medians of the other figures."""
-    errors = results.pivot_table(index=["table", "fold"], columns="system", values="error")
-    ranks = errors.rank(axis=1).mean()
-    others = results.groupby("system")[["seconds", "processor", "prediction", "megabytes"]]
-    figures = others.median()
-    figures["most seconds"] = results.groupby("system")["seconds"].max()
-    figures.insert(0, "mean rank", ranks)
-    ties = 0.5 * errors.eq(errors[against], axis=0).mean()
-    wins = errors.gt(errors[against], axis=0).mean() + ties
-    figures.insert(1, f"beaten by {against}", wins.drop(against))
-    return figures.sort_values("mean rank")
+def summary(results: pd.DataFrame, against: str) -> Iterator[str]:
+    """Mean ranks, wins and relative errors over tables, and medians of the other figures.
+
+    Failures have the largest error. Only tables that all systems were run on count.
+    """
+    errors = results.assign(error=results["error"].fillna(np.inf)).pivot_table(
+        index=["table", "fold"], columns="system", values="error", dropna=False
+    )
+    errors = errors.dropna()
+    ranks = errors.rank(axis=1)
+    figures = pd.DataFrame({"mean rank": ranks.mean(), "first": (ranks == 1).sum()})
+    if against in errors:
+        own = errors[[against]].to_numpy()
+        wins = (errors > own).mean() + 0.5 * (errors == own).mean()
+        finite = np.where(np.isfinite(errors), errors, np.nan)
+        ratio = np.log(np.maximum(own, 1e-6) / np.maximum(finite, 1e-6))
+        figures[f"beaten by {against}"] = wins.drop(against)
+        figures[f"error of {against} to it"] = np.exp(np.nanmean(ratio, axis=0))
+    others = results.groupby("system")
+    for name in ("seconds", "prediction", "megabytes"):
+        figures[name] = others[name].median()
+    figures["most seconds"] = others["seconds"].max()
+    figures["failed"] = others["error"].agg(lambda found: int(found.isna().sum()))
+    yield f"{len(errors)} folds of {errors.index.get_level_values(0).nunique()} tables"
+    yield figures.sort_values("mean rank").round(3).to_string()
+    yield errors.round(5).to_string()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", help="default: those of the part")
+    parser.add_argument("tables", nargs="*", help="default: 18 of the part, by chosen_tables")
     parser.add_argument("--part", choices=("choose", "confirm"), default="confirm")
-    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS))
-    parser.add_argument("--against", default="auto 10 s")
+    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=list(SYSTEMS))
+    parser.add_argument("--against", default="auto 60 s")
     parser.add_argument("--folds", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rows", type=int, default=accuracy_fits.MAX_ROWS)
+    parser.add_argument("--jobs", type=int, default=1, help="fits at once")
+    parser.add_argument("--threads", type=int, default=2, help="cores of each fit")
+    parser.add_argument("--out", type=Path, help="JSON file of the results")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="start no fit after these")
     given = parser.parse_args()
-    warnings.simplefilter("ignore")
     systems = [one for one in given.systems if importlib.util.find_spec(SYSTEMS[one][0])]
     for absent in set(given.systems) - set(systems):
         print(f"{absent}: not installed")
-    tables = given.tables or [
-        name for name in accuracy_fits.table_names() if accuracy_fits.part_of(name) == given.part
-    ]
-    results = []
-    for table in tables:
-        for fold in range(given.folds):
-            for system in systems:
-                found = measured(system, table, fold, given.threads, given.rows)
-                results.append({"table": table, "fold": fold, "system": system, **found})
-                figures = "  ".join(f"{name} {value:.4g}" for name, value in found.items())
-                print(f"{table} {fold} {system}: {figures}", flush=True)
-    print(summary(pd.DataFrame(results), given.against).round(3).to_string())
+    results = Results(given.out)
+    tables = given.tables or chosen_tables(given.part)
+    fits = [(t, fold, s) for fold in range(given.folds) for t in tables for s in systems]
+    todo = [fit for fit in fits if not results.has(fit)]
+    run_all(todo, results, given.jobs, given.threads, given.seconds)
+    frame = pd.DataFrame(results.rows).reindex(columns=[*_COLUMNS])
+    print("\n".join(summary(frame, given.against)))
 
+
+_COLUMNS = ("table", "fold", "system", "error", "seconds", "prediction", "megabytes")
 
 if __name__ == "__main__":
     main()

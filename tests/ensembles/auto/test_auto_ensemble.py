@@ -1,7 +1,6 @@
 """Automatic ensembles: the search, the selection, time, faults and what is kept."""
 
 import pickle
-import time
 from itertools import pairwise
 from typing import Any
 
@@ -144,30 +143,7 @@ def test_only_weald_trees_have_a_fingerprint() -> None:
         model.fingerprint()
 
 
-# ---- time ----
-
-
-@pytest.mark.filterwarnings("ignore:time_limit=4 was enough")  # on a busy machine
-def test_the_time_limit_holds() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 12))
-    y = X[:, 0] * X[:, 1] + rng.normal(size=4000)
-    begin = time.perf_counter()
-    model = AutoEnsembleRegressor(time_limit=4).fit(X, y)
-    # 10 % in use; here other processes may take the time between two looks at the clock.
-    assert time.perf_counter() - begin < 6
-    assert model.stopped_by_ == "time_limit"
-    assert any(row.status.startswith("no time") for row in model.leaderboard_)
-
-
-def test_very_little_time_gives_one_model_and_a_warning() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 12))
-    y = X[:, 0] + rng.normal(size=3000) > 0
-    with pytest.warns(WealdWarning, match=r"time_limit=0.02 was enough for one model only"):
-        model = AutoEnsembleClassifier(time_limit=0.02).fit(X, y)
-    assert len(model.models_) == 1
-    assert model.score(X, y) > 0.6
+# ---- interrupts ----
 
 
 class _Interrupting(ClassifierMixin, BaseEstimator):

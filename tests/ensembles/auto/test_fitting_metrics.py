@@ -1,5 +1,6 @@
 """Metrics of automatic ensembles that do not fit the target, and those that constants lack."""
 
+import math
 import statistics
 from typing import Any
 
@@ -7,8 +8,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.dummy import DummyClassifier
+from sklearn.metrics import roc_auc_score
 
 from weald import AutoEnsembleClassifier, AutoEnsembleRegressor
+from weald.ensembles.auto.metric import area_under_curve
 from weald.ensembles.auto.portfolio import NAMES
 
 DIABETES = load_diabetes(return_X_y=True)
@@ -19,6 +22,16 @@ def _forests(metric: Any) -> Any:
     """A random forest and extra trees."""
     dropped = [(name, "drop") for name in NAMES if name not in ("random forest", "extra trees")]
     return AutoEnsembleRegressor(time_limit=None, metric=metric, portfolio=dropped, n_jobs=1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_area_under_the_curve_is_that_of_scikit_learn(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    y, score = rng.random(300) < 0.3, rng.integers(0, 20, 300) / 20  # many ties
+    weight = rng.random(300) if weighted else None
+    expected = roc_auc_score(y, score, sample_weight=weight)
+    assert area_under_curve(y, score, weight) == pytest.approx(expected, abs=1e-14)
+    assert math.isnan(area_under_curve(np.ones(300, dtype=bool), score, weight))
 
 
 def _two_arguments(y: Any, predicted: Any) -> float:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,13 @@ from weald.ensembles.auto.progress import Progress
 from weald.ensembles.auto.refitting import Refitted, refitted
 from weald.ensembles.auto.search import Search
 from weald.ensembles.auto.selection import Selector, mean_of
-from weald.ensembles.auto.training import Member, Task, advise_of_failures, train_unscored
+from weald.ensembles.auto.training import (
+    Member,
+    Task,
+    advise_of_failures,
+    has_time_for_scores,
+    train_unscored,
+)
 from weald.ensembles.base import TreeModel
 from weald.ensembles.combining.out_of_fold import FoldModels
 from weald.ensembles.members.member_errors import member_error
@@ -109,9 +115,15 @@ class AutoEnsemble(AutoParameters):
     ) -> None:
         """Train models, select their weights, and keep those in the ensemble."""
         task = self._task(X, rows, kept, groups, classes, validation)
-        entries = self._entries(task, levels_of(rows.table), clock)
+        entries = self._entries(task, levels_of(rows.table))
         metric = Metric.of(self.metric, classes, rows.target_exponent)
         metric.check(task.scored.table, task.scored.y, task.scored.weight)
+        if not has_time_for_scores(task, clock):
+            self._keep_unscored(train_unscored(entries[0], task, clock), metric)
+            self._warn_of_one_model(is_scored=False)
+            return
+        if validation is None:
+            task = replace(task, splits=self._splits(task, rows))
         search = Search(task, Selector.of(task, metric), clock)
         self._run(search, entries, metric)
         if search.trained:
@@ -140,7 +152,7 @@ class AutoEnsemble(AutoParameters):
         classes: NDArray[Any] | None,
         validation: ValidationRows | None,
     ) -> Task:
-        """The training rows and the folds."""
+        """The training rows, and the split of a validation set."""
         n_cells = rows.n * rows.table.shape[1]
         what = f"{rows.n:,} rows of {rows.table.shape[1]:,} columns as one array"
         refuse_beyond_memory(3 * 8 * n_cells, what, "Use fewer rows or columns.")
@@ -151,38 +163,32 @@ class AutoEnsemble(AutoParameters):
             groups = checked_group_labels(groups, len(kept))[kept]
         given = X if kept.all() else take(X, np.flatnonzero(kept))
         numbers = None if classes is None else np.arange(len(classes))
-        splits, held_out = [], None
+        task = Task(table, given, y, weight, groups, [], numbers, seed)
         if validation is None:
-            splits = self._splits(table, y, weight, groups, rows, classes is not None, seed)
-        else:
-            held_out = _validation_task(self, validation, rows.target_exponent, numbers, seed)
-            splits = [(np.arange(rows.n), np.arange(held_out.n))]
-        return Task(table, given, y, weight, groups, splits, numbers, seed, held_out)
+            self._check_units(rows)
+            return task
+        held_out = _validation_task(self, validation, rows.target_exponent, numbers, seed)
+        splits = [(np.arange(rows.n), np.arange(held_out.n))]
+        return replace(task, splits=splits, held_out=held_out)
 
-    def _splits(
-        self,
-        table: Any,
-        y: NDArray[Any],
-        weight: Floats | None,
-        groups: Any,
-        rows: Rows,
-        stratify: bool,
-        seed: int,
-    ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        n_units = rows.n if rows.groups is None else rows.groups.n
-        wanted = self.n_folds
-        if isinstance(wanted, str):
-            wanted = _MANY_FOLDS if rows.n <= _MOST_ROWS_OF_MANY else _FOLDS
-        if n_units < 2:
+    def _check_units(self, rows: Rows) -> None:
+        if _n_units(rows) < 2:
             what = "rows" if rows.groups is None else "groups"
             raise ValueError(
                 f"{type(self).__name__} scores models on {what} that they were not trained on, "
-                f"which needs at least two; got n_samples = {n_units}. Give more {what}, or X_val."
+                f"which needs at least two; got n_samples = {_n_units(rows)}. Give more {what}, or "
+                "X_val."
             )
-        splitter = ContentKFold(min(int(wanted), n_units), stratify=stratify, random_state=seed)
-        return list(splitter.split(table, y, groups, sample_weight=weight))
 
-    def _entries(self, task: Task, levels: list[int], clock: Clock) -> list[Entry]:
+    def _splits(self, task: Task, rows: Rows) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        wanted = self.n_folds
+        if isinstance(wanted, str):
+            wanted = _MANY_FOLDS if rows.n <= _MOST_ROWS_OF_MANY else _FOLDS
+        n_folds, is_classes = min(int(wanted), _n_units(rows)), task.classes is not None
+        splitter = ContentKFold(n_folds, stratify=is_classes, random_state=task.seed)
+        return list(splitter.split(task.table, task.y, task.groups, sample_weight=task.weight))
+
+    def _entries(self, task: Task, levels: list[int]) -> list[Entry]:
         """The models to try, those of the user after the first of weald's."""
         n_classes = 0 if task.classes is None else len(task.classes)
         counts = np.bincount(task.y) if n_classes else np.array([task.n])
@@ -250,12 +256,14 @@ class AutoEnsemble(AutoParameters):
                 f"far ({len(search.trained)})."
             )
         elif search.stopped_by == "time_limit" and len(search.trained) < 2:
-            name = self._members[0].name
-            scored = "" if search.trained else ", without any score"
-            advise(
-                f"time_limit={self.time_limit:g} was enough for one model only ({name}){scored}. "
-                "Give more time for an ensemble."
-            )
+            self._warn_of_one_model(is_scored=bool(search.trained))
+
+    def _warn_of_one_model(self, *, is_scored: bool) -> None:
+        name, scored = self._members[0].name, "" if is_scored else ", without any score"
+        advise(
+            f"time_limit={self.time_limit:g} was enough for one model only ({name}){scored}. "
+            "Give more time for an ensemble."
+        )
 
     # ---- prediction ----
 
@@ -390,6 +398,11 @@ class AutoEnsemble(AutoParameters):
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _n_units(rows: Rows) -> int:
+    """Number of rows, or of groups."""
+    return rows.n if rows.groups is None else rows.groups.n
 
 
 def _parts(model: Any) -> list[Any]:

@@ -49,8 +49,8 @@ class AutoParameters(CheckedEstimator):
         Number of folds for models without out-of-bag predictions. "auto": 8 up to 1,000 rows, 5
         above.
     max_models : int or None, default=None
-        Maximum number of models to train. None: 4 up to 100 rows, 6 up to 500, 8 up to
-        2,000 (more would overfit the selection), else all.
+        Maximum number of models to train. None: 4 up to 100 rows (more would overfit the
+        selection), else all.
     portfolio : "trees", list of (str, estimator) pairs or None, default=None
         Further models: any scikit-learn compatible estimators, which are fitted on the table as
         passed to `fit`, after the first of weald's models. A pair with the name of one of weald's

@@ -33,8 +33,11 @@ NAMES = (
     "rotation forest",
     "linear",
     "extra trees",
+    "boosted tiny trees",
     "boosted trees",
     "neighbours",
+    "boosted shrunk trees",
+    "boosted trees of few columns",
     "slow boosted trees",
     "boosted large trees",
 )
@@ -45,14 +48,14 @@ _MANY_ROWS = 1_500
 # Boosters leave out folds from this number of rows (or groups) on.
 FEWEST_FOR_BAGS = 10
 
-# Selection among more models would overfit few rows: up to so many rows at most so many models.
-_MOST_MODELS = ((100, 4), (500, 6), (2_000, 8))
+# Selection among more models would overfit few rows.
+_FEW_ROWS, _MOST_MODELS_OF_FEW_ROWS = 100, 4
 
 # Rotations and distances cost too much for wide tables or many rows, and mean little for
 # categories; linear models and networks need some rows.
 _MOST_ROTATED_COLUMNS, _MOST_ROTATED_ROWS = 60, 20_000
 _MOST_NEIGHBOUR_ROWS, _MOST_NEIGHBOUR_COLUMNS = 30_000, 200
-_MOST_ENCODED_CELLS = 100_000_000
+_MOST_ENCODED_CELLS, _MOST_NETWORK_COLUMNS = 100_000_000, 1_000
 _FEWEST_ENCODED_ROWS = 50
 
 
@@ -102,7 +105,7 @@ class TableFacts:
 
 def most_models(n_rows: int) -> int | None:
     """Largest number of models for a table of so many rows; None: no limit."""
-    return next((most for rows, most in _MOST_MODELS if n_rows <= rows), None)
+    return _MOST_MODELS_OF_FEW_ROWS if n_rows <= _FEW_ROWS else None
 
 
 def portfolio(facts: TableFacts, seed: int, n_jobs: int | None) -> list[Entry]:
@@ -111,13 +114,24 @@ def portfolio(facts: TableFacts, seed: int, n_jobs: int | None) -> list[Entry]:
     makers: dict[str, Callable[[], Any] | None] = {
         "boosted small trees": lambda: tree.boosted(max_leaf_nodes=6, learning_rate=0.08),
         "random forest": tree.random_forest,
-        "network": encoded.network if encoded.fits else None,
+        "network": encoded.network if encoded.can_learn_layers else None,
         "boosted symmetric trees": lambda: tree.boosted(growth="symmetric", max_leaf_nodes=64),
         "rotation forest": tree.rotation_forest if tree.can_rotate else None,
         "linear": encoded.linear if encoded.fits else None,
         "extra trees": tree.extra_trees,
+        "boosted tiny trees": lambda: tree.boosted(max_leaf_nodes=3, learning_rate=0.1),
         "boosted trees": tree.boosted,
         "neighbours": encoded.neighbours if encoded.has_distances else None,
+        "boosted shrunk trees": lambda: tree.boosted(
+            max_leaf_nodes=24, l2_regularization=5.0, max_features=0.4
+        ),
+        "boosted trees of few columns": lambda: tree.boosted(
+            max_leaf_nodes=31,
+            learning_rate=0.04,
+            max_features=0.3,
+            subsample=0.7,
+            min_samples_leaf=3,
+        ),
         "slow boosted trees": lambda: tree.boosted(quality="best"),
         "boosted large trees": lambda: tree.boosted(max_leaf_nodes=48, learning_rate=0.03),
     }
@@ -196,6 +210,10 @@ class _Encoded:
             and facts.smallest_class >= 10
             and facts.n_rows * facts.n_columns <= _MOST_ENCODED_CELLS
         )
+
+    @property
+    def can_learn_layers(self) -> bool:
+        return self.fits and self.facts.n_columns <= _MOST_NETWORK_COLUMNS
 
     @property
     def has_distances(self) -> bool:

@@ -18,7 +18,8 @@ from weald.ensembles.auto.training import OutOfTime, Task, Trained, train
 
 Floats = NDArray[np.float64]
 
-# Boosting is not started if less than this share of the time of an earlier booster is left.
+# Boosting is not started if less than this share of the time of an earlier booster is left; the
+# time of one that its limit stopped is needed whole.
 _LEAST_SHARE_OF_BOOSTER = 0.3
 
 
@@ -76,7 +77,7 @@ class Search:
     failed: dict[str, Exception] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     stopped_by: str = "portfolio"
-    _booster_seconds: float = 0.0
+    _needed_by_boosters: float = 0.0
 
     def run(self, entries: Sequence[Entry], most_models: int | None, progress: Progress) -> None:
         """Try the models in order."""
@@ -105,7 +106,7 @@ class Search:
 
     def _try(self, entry: Entry) -> None:
         is_booster = hasattr(entry.estimator, "time_limit")
-        needed = _LEAST_SHARE_OF_BOOSTER * self._booster_seconds if is_booster else 0.0
+        needed = self._needed_by_boosters if is_booster else 0.0
         if self.clock.is_limited and (self.clock.is_over or self.clock.left <= needed):
             raise OutOfTime(
                 "none left" if self.clock.is_over else f"needs more than {needed:.1f} s"
@@ -115,7 +116,9 @@ class Search:
         if math.isnan(score):
             raise ValueError(f"its {self.selector.metric.name} is not a number")
         if is_booster:
-            self._booster_seconds = max(self._booster_seconds, trained.seconds)
+            was_stopped = getattr(trained.member.model, "stopped_by_", None) == "time_limit"
+            share = 1.0 if was_stopped else _LEAST_SHARE_OF_BOOSTER
+            self._needed_by_boosters = max(self._needed_by_boosters, share * trained.seconds)
         self._add(trained, score)
 
     def _add(self, trained: Trained, score: float) -> None:

@@ -17,16 +17,23 @@ from weald.advice import advise, collecting
 from weald.ensembles.auto.clock import Clock
 from weald.ensembles.auto.portfolio import Entry
 from weald.ensembles.combining.out_of_fold import FoldModels, predict_with
+from weald.ensembles.forests.auto_settings import ChosenSettings
+from weald.ensembles.forests.forest import ForestModel
 from weald.ensembles.members.members import Indices, take
 from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.routing import weight_keyword
+from weald.resampling import ContentKFold
 
 Floats = NDArray[np.float64]
 
 # A trial fit has about so many rows of a large table (or a 64th), fewer of a wide one, and more if
 # the first one is no measure of the whole fit, whose time grows a little faster than the rows.
 _TRIAL_ROWS, _TRIAL_CELLS, _FEWEST_TRIAL_ROWS, _GROWTH = 500, 20_000, 50, 1.1
-_MORE, _SHARE_OF_TRIALS = 4, 0.2
+_MORE, _SHARE_OF_TRIALS, _FEW_TREES = 4, 0.2, 25
+
+# Folds of one in so many rows, if these are enough, are timed before any fit; those of all rows, a
+# first model and its scores take about five times as long as folds alone.
+_ROWS_PER_PROBED, _FEWEST_PROBED, _TIMES_OF_FOLDS = 16, 1_000, 5
 
 # Rounds of boosting may take this share of what is left; leaf values and predictions follow.
 _SHARE_OF_FIRST, _SHARE_OF_OTHERS = 0.5, 0.75
@@ -138,9 +145,11 @@ def train(entry: Entry, task: Task, clock: Clock, *, is_first: bool) -> Trained:
 
 
 def train_unscored(entry: Entry, task: Task, clock: Clock) -> Member:
-    """Train a model on all rows, without predictions to score it by."""
+    """Train a model on all rows, without predictions to score it by: of boosters only one."""
     estimator = clone(entry.estimator)
     if clock.is_limited and hasattr(estimator, "time_limit"):
+        if not entry.is_foreign:
+            estimator.set_params(quality="fast", n_bags=None)
         _limit_time(estimator, 0.5 * clock.left)
     model = _fitted(entry, estimator, task, None, _weight_params(entry, task))
     return Member(entry.name, model, task.response, entry.is_foreign)
@@ -252,6 +261,19 @@ def _limit_time(estimator: Any, seconds: float) -> None:
     estimator.set_params(time_limit=seconds if own is None else min(own, seconds))
 
 
+def has_time_for_scores(task: Task, clock: Clock) -> bool:
+    """Whether there is time for the folds of a large table and for a first model with scores.
+
+    Both read all rows several times. Folds of some of the rows tell how long that takes.
+    """
+    n_rows = task.n // _ROWS_PER_PROBED
+    if not clock.is_limited or n_rows < _FEWEST_PROBED:
+        return True
+    begin = time.perf_counter()
+    list(ContentKFold(5, random_state=task.seed).split(task.table[:n_rows], task.y[:n_rows]))
+    return _TIMES_OF_FOLDS * _ROWS_PER_PROBED * (time.perf_counter() - begin) < clock.left
+
+
 def _check_time(entry: Entry, task: Task, clock: Clock, params: dict[str, Any]) -> None:
     """Raise OutOfTime if a fit on some of the rows says that there is not enough time."""
     if clock.is_over:
@@ -259,6 +281,14 @@ def _check_time(entry: Entry, task: Task, clock: Clock, params: dict[str, Any]) 
     n_fits = 1 if _is_one_fit(entry.estimator, task) else len(task.splits)
     usual = min(_TRIAL_ROWS, _TRIAL_CELLS // task.table.shape[1])
     n_rows = max(_FEWEST_TRIAL_ROWS, min(task.n // 8, max(usual, task.n // 64)))
+    few, times = _of_few_trees(entry)
+    if times > 1:
+        seconds = times * _trial_seconds(few, task, n_rows, params)
+        if seconds > _SHARE_OF_TRIALS * clock.left:  # a trial of all trees would take too long
+            expected = n_fits * seconds * (task.n / n_rows) ** _GROWTH
+            if expected > clock.left:
+                raise OutOfTime(f"needs {expected:.1f} s")
+            return
     while n_rows <= task.n // 2:
         seconds = _trial_seconds(entry, task, n_rows, params)
         expected = n_fits * seconds * (task.n / n_rows) ** _GROWTH
@@ -268,6 +298,18 @@ def _check_time(entry: Entry, task: Task, clock: Clock, params: dict[str, Any]) 
         n_rows *= _MORE
         if n_rows > task.n // 2 or seconds * _MORE**_GROWTH > _SHARE_OF_TRIALS * clock.left:
             raise OutOfTime(f"needs {expected:.1f} s")
+
+
+def _of_few_trees(entry: Entry) -> tuple[Entry, float]:
+    """A forest of few trees, and how many times longer the whole takes; else the model itself."""
+    forest = entry.estimator
+    if entry.is_foreign or not isinstance(forest, ForestModel):
+        return entry, 1.0
+    few, times = clone(forest).set_params(n_estimators=_FEW_TREES), forest.n_estimators / _FEW_TREES
+    if isinstance(few, ChosenSettings):  # by as many trees for each of up to five combinations
+        few.set_params(min_samples_leaf=1, max_features=few._column_choices[-1])
+        times += 5
+    return replace(entry, estimator=few), times
 
 
 def _trial_seconds(entry: Entry, task: Task, n_rows: int, params: dict[str, Any]) -> float:
