@@ -1,4 +1,13 @@
-"""The table that README.md and the pages on first use read."""
+"""For every test and every page: threads of other libraries, and the table of the first pages."""
+
+import os
+
+# The other processes of pytest-xdist use the cores too. OpenMP's threads would wait in a busy loop:
+# a boosted model of scikit-learn took twenty times the processor time. weald's own threads are as
+# many as ever, because many tests are about them; they read OMP_NUM_THREADS, so it is not set.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from pathlib import Path
 

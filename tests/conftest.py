@@ -1,14 +1,10 @@
 """What every test may use."""
 
+import gc
 import os
 
 # Read by SciPy when it is first imported: without it scikit-learn skips its array-API checks.
 os.environ["SCIPY_ARRAY_API"] = "1"
-
-# The other processes of pytest-xdist use the cores too. weald's own threads are as many as ever,
-# because many tests are about them.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from pathlib import Path
 
@@ -20,8 +16,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-variants",
         action="store_true",
-        help="every check of scikit-learn on every variant of every estimator (make test-all)",
+        help="every check of scikit-learn on every variant of every estimator, and all "
+        "random trees of tests/native/test_more_limits.py (make test-all)",
     )
+
+
+def pytest_collection_finish() -> None:
+    """Tests and modules stay to the end: the garbage collector need not look through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -29,7 +31,7 @@ try:
 except OSError:
     sys.exit(print("null"))
 before = bytes_of("VmRSS")
-ACTION
+model.fit(X, y)
 print(json.dumps(bytes_of("VmHWM") - before))
 """
 
@@ -39,28 +41,64 @@ def peak_of_fit(setting: str, *arguments: object) -> int:
 
     `setting` makes the three of `sys.argv`; a fit of its own pays for what a process starts once.
     """
-    return _peak(setting, "model.fit(X, y)", *arguments)
+    command = [sys.executable, "-c", _BEFORE + setting + _AFTER, *map(str, arguments)]
+    return _bytes_or_skip(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
 
 
-_LOADER = """
-import contextlib
+# A process that has imported weald and loaded a file once. It measures each file in a child of its
+# own, which begins as the process is: no measurement pays for the import, or finds memory that an
+# earlier one has freed.
+_LOADER = (
+    _BEFORE
+    + """
+import contextlib, os
 from weald.persist.model_file import load
-with contextlib.suppress(weald.ModelFormatError):
-    load(sys.argv[2])  # what a process starts once
+
+load(sys.argv[1])  # what a process starts once
+for path in sys.stdin:
+    child = os.fork()
+    if child:
+        if os.waitpid(child, 0)[1]:
+            sys.exit("the file was neither loaded nor refused")
+        continue
+    gc.collect()
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        print("null", flush=True)
+        os._exit(0)
+    before = bytes_of("VmRSS")
+    with contextlib.suppress(weald.ModelFormatError):
+        load(path.rstrip("\\n"))
+    print(bytes_of("VmHWM") - before, flush=True)
+    os._exit(0)
 """
+)
 
 
-def peak_of_load(path: object, warm: object) -> int:
-    """Bytes that `weald.load(path)` takes, also if it is refused; `warm` is loaded before."""
-    action = "with contextlib.suppress(weald.ModelFormatError): load(sys.argv[1])"
-    return _peak(_LOADER, action, path, warm)
+@contextmanager
+def loader(warm: object) -> Iterator[Callable[[object], int]]:
+    """A function: the bytes that `weald.load(path)` takes, also if the file is refused.
+
+    `warm` is loaded before, once.
+    """
+    command = [sys.executable, "-c", _LOADER, str(warm)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stdin is not None and process.stdout is not None
+
+        def peak_of_load(path: object) -> int:
+            print(path, file=process.stdin, flush=True)
+            return _bytes_or_skip(process.stdout.readline())
+
+        yield peak_of_load
+        process.stdin.close()
 
 
-def _peak(setting: str, action: str, *arguments: object) -> int:
-    program = _BEFORE + setting + _AFTER.replace("ACTION", action)
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    peak = json.loads(done.stdout)
+def _bytes_or_skip(printed: str) -> int:
+    peak = json.loads(printed)
     if peak is None:
         pytest.skip("the highest mark of memory cannot be reset here")
     return int(peak)

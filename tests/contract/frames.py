@@ -1,5 +1,6 @@
 """The same columns in every supported container."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ def cells() -> dict[str, list[Any]]:
     }
 
 
+@cache
 def labels() -> np.ndarray:
     """Two classes, or a regression target, that depend on all columns."""
     effect = {"Bonn": 3.0, "Ulm": 2.0, "Köln": 0.0, "東京": -1.0, None: 1.0}
@@ -29,7 +31,9 @@ def labels() -> np.ndarray:
         effect[city] + (size or 0) / 6 + (2 if flag else 0) + (0 if when is None else when.hour / 9)
         for size, city, flag, when in zip(*columns.values(), strict=True)
     ]
-    return (np.array(number) > np.median(number)).astype(np.int64)
+    two = (np.array(number) > np.median(number)).astype(np.int64)
+    two.flags.writeable = False
+    return two
 
 
 def pandas_frame(kind: str) -> Any:
@@ -109,5 +113,7 @@ CONTAINERS = [
 ]
 
 
+@cache
 def container(kind: str) -> Any:
+    """One object for all tests: they copy it before they change it."""
     return MAKERS.get(kind.split()[0], objects)(kind)

@@ -1,6 +1,8 @@
 """All public estimators, variants of their parameters, and small tasks."""
 
 import inspect
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -102,8 +104,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
 NEEDS_AN_EDGE = [weald.AdaBoostClassifier]
 
 
+@cache
+def parameters_of(estimator: type) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(estimator).parameters
+
+
 def has(estimator: type, parameter: str) -> bool:
-    return parameter in inspect.signature(estimator).parameters
+    return parameter in parameters_of(estimator)
 
 
 def settings(estimator: type, **wanted: Any) -> dict[str, Any]:
@@ -138,7 +145,7 @@ def chooses_settings(estimator: type) -> bool:
 
 def draws_columns(estimator: type) -> bool:
     """Whether columns, or rows by content, are drawn in every fit."""
-    parameters = inspect.signature(estimator).parameters
+    parameters = parameters_of(estimator)
     if "feature_sampling" in parameters:
         return parameters["max_features"].default is not None
     if searches(estimator):
@@ -222,6 +229,7 @@ OWN_PARAMETERS = (
 )
 
 
+@cache
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     """The variants that change a parameter of the estimator, each only once."""
     mine: dict[str, dict[str, Any]] = {}

@@ -39,7 +39,14 @@ every_simple = pytest.mark.parametrize(
 )
 every_classifier = pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
 every_regressor = pytest.mark.parametrize("estimator", EVERY_REGRESSOR)
-EARLY = [{}, {"early_stopping": True, "subsample": 0.5}]
+EARLY = {"early_stopping": True, "subsample": 0.5}
+
+
+def early_or_not(estimators: list[type]) -> pytest.MarkDecorator:
+    """Each estimator, and once more with early stopping or subsampling if it has one of them."""
+    cases = [(e, {}) for e in estimators] + [(e, EARLY) for e in estimators if settings(e, **EARLY)]
+    return pytest.mark.parametrize(("estimator", "early"), cases)
+
 
 NAN, INF = np.nan, np.inf
 X0 = table(10)
@@ -208,8 +215,7 @@ def test_one_column_and_two_rows(estimator) -> None:
     assert np.round(model.predict([[1.0], [2.0]])).tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("estimator", [e for e in EVERY_REGRESSOR if not always_draws(e)])
-@pytest.mark.parametrize("early", EARLY)
+@early_or_not([e for e in EVERY_REGRESSOR if not always_draws(e)])
 @pytest.mark.parametrize("constant", [0.0, 0.1, -1e300, 1e-300, 3.0])
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_constant_target_is_predicted_exactly(estimator, early, constant, is_weighted) -> None:
@@ -221,8 +227,7 @@ def test_constant_target_is_predicted_exactly(estimator, early, constant, is_wei
         assert not model.feature_importances_.any()
 
 
-@every_classifier
-@pytest.mark.parametrize("early", EARLY)
+@early_or_not(EVERY_CLASSIFIER)
 def test_one_class(estimator, early) -> None:
     X = table()
     model = quick(estimator, **early).fit(X, np.full(len(X), "only"))
@@ -250,8 +255,7 @@ def test_constant_columns_have_no_effect(estimator, value: float) -> None:
 # ---- extreme numbers ----
 
 
-@every_tree_model
-@pytest.mark.parametrize("early", EARLY)
+@early_or_not(EVERY_TREE_MODEL)
 def test_extreme_values_in_the_table(estimator, early) -> None:
     X, y = task(estimator)
     X[:, 0] = np.resize([1.7e308, -1.7e308, 5e-324, -5e-324, 0.0, INF, -INF, NAN], len(X))
@@ -263,8 +267,7 @@ def test_extreme_values_in_the_table(estimator, early) -> None:
     assert np.isfinite(answers(model, wild)).all()
 
 
-@every_regressor
-@pytest.mark.parametrize("early", EARLY)
+@early_or_not(EVERY_REGRESSOR)
 @pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e5, 1e300])
 def test_extreme_targets_are_fitted(estimator, early, scale: float) -> None:
     """The unit of the target must not matter."""
@@ -278,8 +281,7 @@ def test_extreme_targets_are_fitted(estimator, early, scale: float) -> None:
     assert np.abs(ours - y).mean() < slack * np.abs(plain - y).mean() + 1e-3
 
 
-@every_regressor
-@pytest.mark.parametrize("early", EARLY)
+@early_or_not(EVERY_REGRESSOR)
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_targets_up_to_the_largest_double_are_fitted(estimator, early, is_weighted: bool) -> None:
     X = table()
@@ -359,8 +361,7 @@ def test_bad_labels(estimator, y, fragment: str) -> None:
         quick(estimator).fit(X0, y)
 
 
-@every_classifier
-@pytest.mark.parametrize("early", EARLY)
+@early_or_not(EVERY_CLASSIFIER)
 def test_a_class_of_one_row_is_kept(estimator, early) -> None:
     X = table()
     y = target(estimator, X)
@@ -371,8 +372,7 @@ def test_a_class_of_one_row_is_kept(estimator, early) -> None:
     assert shares.shape[1] == 4 and (shares[5, 3] > 0 or not early)
 
 
-@every_classifier
-@pytest.mark.parametrize("early", EARLY)
+@early_or_not(EVERY_CLASSIFIER)
 def test_a_class_without_weight_is_kept(estimator, early) -> None:
     X = table()
     for n_classes in (2, 3):
@@ -439,19 +439,20 @@ def test_one_weight_for_all(estimator) -> None:
     assert quick(estimator).fit(X, y, 2).fingerprint() == expected
 
 
-@every_estimator
-@pytest.mark.parametrize("early", EARLY)
-@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e300, 1.7e308])
-def test_extreme_weights_are_fitted(estimator, early, scale: float) -> None:
+@early_or_not(EVERY_ESTIMATOR)
+def test_extreme_weights_are_fitted(estimator, early) -> None:
     """Constant weights of any scale give the model of no weights."""
     X, y = task(estimator)
     model = quick(estimator, min_child_weight=0.0, **early)
-    got = answers(model.fit(X, y, np.full(len(X), scale)), X)
-    assert np.isfinite(got).all()
-    assert len(np.unique(got, axis=0)) > 1
+    expected = answers(clone(model).fit(X, y), X)
+    assert len(np.unique(expected, axis=0)) > 1
     # With few rows, ties between splits are broken by the last bits of weighted sums.
     rel = 1e-2 if always_draws(estimator) else 1e-6
-    assert got == pytest.approx(answers(clone(model).fit(X, y), X), rel=rel, abs=1e-9)
+    for scale in (5e-324, 1e-310, 1e-300, 1e300, 1.7e308):
+        got = answers(model.fit(X, y, np.full(len(X), scale)), X)
+        assert np.isfinite(got).all()
+        assert len(np.unique(got, axis=0)) > 1
+        assert got == pytest.approx(expected, rel=rel, abs=1e-9), scale
 
 
 @every_estimator

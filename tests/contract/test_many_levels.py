@@ -1,5 +1,7 @@
 """Categorical columns with many categories: used if informative, not overfitted."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -35,15 +37,21 @@ def test_identifiers_are_ignored(estimator) -> None:
         assert np.array_equal(answers(model, X), answers(alone, X[["x"]]))
 
 
-@every_estimator
-@pytest.mark.parametrize("n_levels", [200, 3000])
-def test_informative_categories_are_used(estimator, n_levels: int) -> None:
-    """More categories than fit in a byte, each with its own effect."""
+@cache
+def cities(n_levels: int):
+    """A column of many categories, each with its own effect."""
     rng = np.random.default_rng(n_levels)
     level = rng.integers(0, n_levels, 60 * n_levels)
     effect = rng.permutation(n_levels) < n_levels // 2
     y = np.where(rng.random(len(level)) < 0.9, effect[level], ~effect[level]).astype(int)
-    X = frame(city=np.char.add("city ", level.astype(str)))
+    return frame(city=np.char.add("city ", level.astype(str))), y
+
+
+@every_estimator
+@pytest.mark.parametrize("n_levels", [200, 3000])
+def test_informative_categories_are_used(estimator, n_levels: int) -> None:
+    """More categories than fit in a byte."""
+    X, y = cities(n_levels)
     half = len(y) // 2
     if draws_cuts(estimator):
         model = quick(estimator, n_estimators=30, min_samples_leaf=5).fit(X[:half], y[:half])

@@ -1,4 +1,6 @@
-"""Every estimator, in every variant: a loaded model equals the saved one."""
+"""Every estimator, in every variant: a loaded model equals the saved one, and so does a pickle."""
+
+import pickle
 
 import numpy as np
 import pytest
@@ -23,14 +25,17 @@ def test_a_loaded_model_is_the_same(estimator, variant) -> None:
     X, y = task(estimator, missing=0.1, variant=variant)
     model = quick(estimator, **variants_of(estimator)[variant]).fit(X, y)
     content = model_bytes(model, oob=True)
-    loaded = model_of_bytes(content)
-    assert type(loaded) is estimator
-    assert same_parameters(loaded, model)
-    assert loaded.fingerprint() == model.fingerprint()
-    assert np.array_equal(loaded.predict(X), model.predict(X))
-    if is_classifier(model) and hasattr(model, "predict_proba"):
-        assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    assert vars(loaded).keys() == vars(model).keys()
+    loaded, unpickled = model_of_bytes(content), pickle.loads(pickle.dumps(model))
+    fingerprint, predictions = model.fingerprint(), model.predict(X)
+    has_shares = is_classifier(model) and hasattr(model, "predict_proba")
+    for one in (loaded, unpickled):
+        assert type(one) is estimator
+        assert same_parameters(one, model)
+        assert one.fingerprint() == fingerprint
+        assert np.array_equal(one.predict(X), predictions)
+        if has_shares:
+            assert np.array_equal(one.predict_proba(X), model.predict_proba(X))
+        assert vars(one).keys() == vars(model).keys()
     assert model_bytes(loaded, oob=True) == content
 
 

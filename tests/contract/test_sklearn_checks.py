@@ -1,7 +1,8 @@
 """scikit-learn's checks of every public estimator.
 
 The default parameters of every class run all of them. Other variants run those that a parameter can
-break; `--all-variants` (`make test-all`) runs every check on every variant.
+break and that no test of ours (test_every_estimator.py, test_model_files.py) makes stricter for
+every variant. `--all-variants` (`make test-all`) runs every check on every variant.
 """
 
 from functools import cache
@@ -28,9 +29,9 @@ OF_ONE_COLUMN = (
     "check_regressors_train",
 )
 
-# The outcome of these checks does not depend on parameters. A check that is not in this list, such
-# as one that a later version of scikit-learn adds, runs on every variant.
-SAME_FOR_ANY_SETTING = {
+# Not for variants: the outcome does not depend on parameters, or tests of ours assert more. A check
+# that is not in this list, such as one that a later scikit-learn adds, runs on every variant.
+ONLY_FOR_DEFAULTS = {
     # The constructor, `get_params`, `set_params`, tags and methods of the class.
     "check_do_not_raise_errors_in_init_or_set_params",
     "check_estimator_cloneable",
@@ -55,14 +56,18 @@ SAME_FOR_ANY_SETTING = {
     # Containers: X, y and weights are converted to numeric arrays before parameters matter.
     "check_array_api_input",
     "check_classifier_data_not_an_array",
+    "check_classifiers_classes",
     "check_dtype_object",
-    "check_estimator_sparse_matrix",  # sparse arrays have their own check
+    "check_estimators_dtypes",
+    "check_f_contiguous_array_estimator",
     "check_regressor_data_not_an_array",
+    "check_regressors_int",
     "check_sample_weights_list",
     "check_sample_weights_not_an_array",
     "check_sample_weights_pandas_series",
     "check_transformer_data_not_an_array",
     # Input that is refused by validation.
+    "check_all_zero_sample_weights_error",
     "check_classifiers_regression_target",
     "check_complex_data",
     "check_estimator_sparse_tag",
@@ -75,11 +80,30 @@ SAME_FOR_ANY_SETTING = {
     "check_sample_weights_shape",
     "check_supervised_y_2d",
     "check_supervised_y_no_nan",
+    # Tests of ours for every variant: refits, copies and orders of rows give the same bits, sparse
+    # tables the model of dense ones; fit and predict change no parameter, attribute or array.
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_readonly_memmap_input",
+    "check_sample_weights_not_overwritten",
 }
 
 
 def name_of(check: Any) -> str:
     return getattr(check, "func", check).__name__
+
+
+def is_for_every_variant(check: Any) -> bool:
+    """Whether a parameter can break it; read-only arrays on disk are read before that."""
+    on_disk = getattr(check, "keywords", {}).get("readonly_memmap", False)
+    return name_of(check) not in ONLY_FOR_DEFAULTS and not on_disk
 
 
 @cache
@@ -99,14 +123,12 @@ def checks_of(estimator: type, variant: str) -> list[tuple[Any, Any]]:
 def sklearn_checks(*, all_variants: bool) -> list[Any]:
     cases = []
     for estimator, variant in EVERY_VARIANT:
-        skipped: set[str] = set()
-        if variant != "defaults" and not all_variants:
-            # Checks that the defaults do not run, because of their tags, are not skipped.
-            of_defaults = {name_of(check) for _, check in checks_of(estimator, "defaults")}
-            skipped = SAME_FOR_ANY_SETTING & of_defaults
+        # Checks that the defaults do not run, because of their tags, are not left out.
+        of_defaults = {name_of(check) for _, check in checks_of(estimator, "defaults")}
         for checked, check in checks_of(estimator, variant):
             name = name_of(check)
-            if name not in skipped:
+            is_new = variant == "defaults" or name not in of_defaults
+            if all_variants or is_new or is_for_every_variant(check):
                 label = f"{estimator.__name__}-{variant.replace(' ', '_')}-{name}"
                 cases.append(pytest.param(checked, check, id=label))
     return cases
@@ -154,4 +176,4 @@ def test_what_is_checked(pytestconfig: pytest.Config) -> None:
         assert {f"{estimator.__name__}-defaults-{name}" for name in of_defaults} <= names
         every_name |= of_defaults
     if not old_checks.ARE_OLD:
-        assert every_name >= SAME_FOR_ANY_SETTING
+        assert every_name >= ONLY_FOR_DEFAULTS

@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 import weald
 from golden.model_files import FOLDER
-from peak_memory import only_on_linux, peak_of_load
+from peak_memory import loader, only_on_linux
 from weald.persist.archive import archive_bytes, parse_archive
 from weald.persist.model_file import FORMAT, model_bytes
 
@@ -157,12 +157,18 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def peak_of_load() -> Iterator[Callable[[object], int]]:
+    with loader(WARM) as peak:
+        yield peak
+
+
 @only_on_linux
 @pytest.mark.parametrize("name", HOSTILE)
-def test_memory_is_bounded_by_the_size_of_the_file(name, tmp_path: Path) -> None:
+def test_memory_is_bounded_by_the_size_of_the_file(name, tmp_path: Path, peak_of_load) -> None:
     path = tmp_path / "hostile.weald"
     path.write_bytes(HOSTILE[name]())
-    peak, size = peak_of_load(path, WARM), path.stat().st_size
+    peak, size = peak_of_load(path), path.stat().st_size
     print(
         f"{name:24s} {size / MEGABYTE:7.2f} MB, peak {peak / MEGABYTE:7.1f} MB: {peak / size:.1f}"
     )

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +76,15 @@ def test_with_the_plainest_code_of_numpy_glibc_and_openblas(golden: dict[str, st
     compare(printed(**PLAINEST), golden)
 
 
-@pytest.mark.parametrize("instructions", _native.runnable_instructions())
-def test_with_every_instruction_set(instructions: str, golden: dict[str, str]) -> None:
-    compare(printed(WEALD_INSTRUCTIONS=instructions), golden)
-
-
-@pytest.mark.parametrize("jobs", ["1", "5"])
-def test_with_other_numbers_of_threads(jobs: str, golden: dict[str, str]) -> None:
-    compare(printed(GOLDEN_JOBS=jobs, OMP_NUM_THREADS="3"), golden)
+# Each set with one of the numbers of threads: a difference of either kind shows in the pair.
+@pytest.mark.parametrize(
+    ("instructions", "jobs"), list(zip(_native.runnable_instructions(), cycle(["5", "1"])))
+)
+def test_with_every_instruction_set_and_other_numbers_of_threads(
+    instructions: str, jobs: str, golden: dict[str, str]
+) -> None:
+    environment = {"WEALD_INSTRUCTIONS": instructions, "GOLDEN_JOBS": jobs}
+    compare(printed(**environment, OMP_NUM_THREADS="3"), golden)
 
 
 def test_the_instruction_set_can_be_chosen() -> None:

@@ -7,8 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-# Read when NumPy is first imported: the processes of pytest-xdist share the cores.
+# Read when the libraries are first imported: the processes of pytest-xdist share the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import pytest
 import sklearn
