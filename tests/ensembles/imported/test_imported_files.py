@@ -131,7 +131,7 @@ def test_unsound_models_of_xgboost(change, tmp_path) -> None:
         weald.from_xgboost(file)
 
 
-def test_categories_of_catboost_are_refused(tmp_path) -> None:
+def test_statistics_of_catboost_are_refused(tmp_path) -> None:
     def change(document: Any) -> None:
         document["oblivious_trees"][2]["splits"][0]["split_type"] = "OnlineCtr"
 
@@ -140,7 +140,23 @@ def test_categories_of_catboost_are_refused(tmp_path) -> None:
         weald.from_catboost(file)
 
 
-def test_categories_in_nested_trees_of_catboost_are_refused(tmp_path) -> None:
+def test_unknown_categories_of_catboost_are_like_no_category() -> None:
+    model = imported("catboost_categories.json")
+    rows = np.repeat(table(model)[:1], 3, axis=0)
+    rows[:, 3] = ["unknown", "", None]
+    assert len(set(model.predict(rows))) == 1
+
+
+def test_categories_of_catboost_without_names_are_refused(tmp_path) -> None:
+    def change(document: Any) -> None:
+        del document["features_info"]["cat_features_hash"]
+
+    file = changed("catboost_categories.json", tmp_path, change)
+    with pytest.raises(ValueError, match=r"names of the categories of column 'd'.*pool=pool"):
+        weald.from_catboost(file)
+
+
+def test_statistics_in_nested_trees_of_catboost_are_refused(tmp_path) -> None:
     def change(document: Any) -> None:
         document["trees"][3]["split"]["split_type"] = "OnlineCtr"
 

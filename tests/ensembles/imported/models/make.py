@@ -69,6 +69,13 @@ def main() -> None:
     keep("catboost_lossguide.json", cat, numbers, lambda path: cat.save_model(path, format="json"))
     cat = catboost.CatBoostRegressor(**quiet, grow_policy="Depthwise").fit(numbers, y)
     keep("catboost_depthwise.json", cat, numbers, lambda path: cat.save_model(path, format="json"))
+    for name, cat in (
+        ("catboost_categories.json", catboost.CatBoostRegressor(**quiet, one_hot_max_size=9)),
+        ("catboost_nested_categories.json", catboost.CatBoostClassifier(**nested, one_hot_max_size=9)),
+    ):
+        pool = catboost.Pool(X, labels if "nested" in name else y, cat_features=["d"])
+        cat.fit(pool)
+        keep(name, cat, X, lambda path: cat.save_model(path, format="json", pool=pool))  # noqa: B023
     shown = X[:40].astype(object).where(X[:40].notna(), None)
     (FOLDER / "expected.json").write_text(
         json.dumps({"rows": shown.to_numpy().tolist(), "predictions": found}), encoding="utf-8"
