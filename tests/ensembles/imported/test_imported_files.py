@@ -62,6 +62,22 @@ def test_categories_are_matched_by_value() -> None:
     assert model.predict(X[["a", "b", "c", "d"]]) == pytest.approx(np.array(expected))
 
 
+def test_a_category_that_lightgbm_cannot_split() -> None:
+    """Its values are in the file beside those of the other columns."""
+    model = weald.from_lightgbm(FOLDER / "lightgbm_idle_category.txt")
+    rows = np.array(EXPECTED["rows"], dtype=object)
+    X = np.column_stack([np.full(len(rows), "one", dtype=object), rows[:, 3], rows[:, 0]])
+    assert model.predict(X) == pytest.approx(np.array(EXPECTED["idle"]))
+
+
+def test_categories_that_cannot_be_matched_with_columns(tmp_path) -> None:
+    text = (FOLDER / "lightgbm_idle_category.txt").read_text(encoding="utf-8")
+    file = tmp_path / "model.txt"
+    file.write_text(text.replace("[categorical_feature: 0,1]", "[categorical_feature: 1]"))
+    with pytest.raises(ValueError, match="2 columns, but 1 columns are categorical"):
+        weald.from_lightgbm(file)
+
+
 def test_categories_that_xgboost_has_not_stored_are_codes(tmp_path) -> None:
     """XGBoost 3 keeps one byte of each character only."""
 

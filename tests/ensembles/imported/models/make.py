@@ -76,9 +76,16 @@ def main() -> None:
         pool = catboost.Pool(X, labels if "nested" in name else y, cat_features=["d"])
         cat.fit(pool)
         keep(name, cat, X, lambda path: cat.save_model(path, format="json", pool=pool))  # noqa: B023
+    idle = X[["d", "a"]].assign(c=pd.Categorical(["one"] * 300, ["one", "other"]))[["c", "d", "a"]]
+    lgb = lightgbm.LGBMRegressor(**small).fit(idle, y)
+    lgb.booster_.save_model(str(FOLDER / "lightgbm_idle_category.txt"))
+    idle_predictions = lgb.predict(idle)[:40].tolist()
     shown = X[:40].astype(object).where(X[:40].notna(), None)
     (FOLDER / "expected.json").write_text(
-        json.dumps({"rows": shown.to_numpy().tolist(), "predictions": found}), encoding="utf-8"
+        json.dumps(
+            {"rows": shown.to_numpy().tolist(), "predictions": found, "idle": idle_predictions}
+        ),
+        encoding="utf-8",
     )
 
 
