@@ -51,6 +51,7 @@ def load(name: str) -> Table:
     frame = pandas.read_parquet(Path(os.environ["WEALD_DATA"]) / f"{name}.parquet")
     frame = frame.sample(min(MOST_ROWS, len(frame)), random_state=0).reset_index(drop=True)
     target = frame.pop("target")
+    frame = frame.dropna(axis="columns", how="all")  # which scikit-learn's boosters refuse
     is_number = [pandas.api.types.is_numeric_dtype(frame[one]) for one in frame]
     numbers = list(frame.columns[is_number])
     others = list(frame.columns[~np.array(is_number)])

@@ -106,7 +106,7 @@ def _write(file: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[An
             if array.nbytes >= _LARGE:
                 entry.extra = _padding(file.tell() + len(entry.filename) + (20 if is_huge else 0))
             with archive.open(entry, "w", force_zip64=is_huge) as out:
-                little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+                little = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
                 np.lib.format.write_array(out, little, version=(1, 0), allow_pickle=False)
 
 

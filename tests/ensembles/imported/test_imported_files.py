@@ -163,6 +163,22 @@ def test_unknown_categories_of_catboost_are_like_no_category() -> None:
     assert len(set(model.predict(rows))) == 1
 
 
+def test_whole_numbers_as_categories_of_catboost(tmp_path) -> None:
+    """CatBoost has made text of them, and does so again when it predicts."""
+
+    def change(document: Any) -> None:
+        for one in document["features_info"]["cat_features_hash"]:
+            one["value"] = str("uvwxy".index(one["value"]))
+
+    model = weald.from_catboost(changed("catboost_categories.json", tmp_path, change))
+    X = table(model)
+    X[:, 3] = ["uvwxy".index(one) for one in X[:, 3]]
+    expected = pytest.approx(np.array(EXPECTED["predictions"]["catboost_categories.json"]))
+    assert model.predict(X) == expected
+    assert [model.predictor().predict(row.tolist()) for row in X] == expected
+    assert model_of_bytes(model_bytes(model)).predict(X) == expected
+
+
 def test_categories_of_catboost_without_names_are_refused(tmp_path) -> None:
     def change(document: Any) -> None:
         del document["features_info"]["cat_features_hash"]

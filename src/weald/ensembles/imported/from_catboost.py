@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from weald.data import ColumnPlan
-from weald.data.columns import Category, Column, Number
+from weald.data.columns import Column, Number, TextCategory
 from weald.ensembles.imported.foreign_trees import ForeignTree, forest_of, of_float32
 from weald.ensembles.imported.imported import (
     ImportedClassifier,
@@ -129,11 +129,11 @@ class _Columns:
     def columns(self) -> tuple[Column, ...]:
         columns: list[Column] = [Number()] * self.n
         for one in self._categorical:
-            columns[int(one["flat_feature_index"])] = Category(self._levels(one))
+            columns[int(one["flat_feature_index"])] = TextCategory(self._levels(one))
         return tuple(columns)
 
     def _levels(self, column: dict[str, Any]) -> tuple[Any, ...]:
-        """The categories that trees compare with; CatBoost has made text of numbers."""
+        """The categories that trees compare with."""
         names = [self._name_of_hash.get(_unsigned(one)) for one in column.get("values", [])]
         if None in names:
             raise ValueError(
@@ -141,8 +141,7 @@ class _Columns:
                 'Save the model with save_model(path, format="json", pool=pool), where pool has '
                 "its training rows."
             )
-        are_numbers = all(name.removeprefix("-").isdecimal() for name in names)
-        return tuple(int(name) if are_numbers else name for name in names)
+        return tuple(names)
 
     def names(self) -> list[str] | None:
         """Column names, if all columns have one that is not just their index."""
