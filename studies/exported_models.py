@@ -83,9 +83,7 @@ void predict_all(const double *x, double *out, long n, long n_columns, long n_ou
     def predict(X: np.ndarray) -> np.ndarray:
         out = np.empty((len(X), n_outputs))
         table = np.ascontiguousarray(X, dtype=np.float64)
-        function(
-            table.ctypes.data_as(number), out.ctypes.data_as(number), *table.shape, n_outputs
-        )
+        function(table.ctypes.data_as(number), out.ctypes.data_as(number), *table.shape, n_outputs)
         return out
 
     return predict, library.stat().st_size

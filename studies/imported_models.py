@@ -55,10 +55,10 @@ def load(name: str) -> Table:
     is_number = [pandas.api.types.is_numeric_dtype(frame[one]) for one in frame]
     numbers = list(frame.columns[is_number])
     others = list(frame.columns[~np.array(is_number)])
-    frame = frame.astype({one: np.float64 for one in numbers})
-    frame = frame.astype({one: str for one in others}).where(frame.notna())
-    frame = frame.astype({one: "category" for one in others})
-    complete = frame.astype({one: object for one in others})
+    frame = frame.astype(dict.fromkeys(numbers, np.float64))
+    frame = frame.astype(dict.fromkeys(others, str)).where(frame.notna())
+    frame = frame.astype(dict.fromkeys(others, "category"))
+    complete = frame.astype(dict.fromkeys(others, object))
     complete[others] = complete[others].fillna("missing").astype(str).astype("category")
     codes = frame.copy()
     for one in others:

@@ -1,7 +1,7 @@
 """Model files: any damage is an error, never a crash or another model."""
 
-import io
 import copy
+import io
 import json
 import os
 import pickle

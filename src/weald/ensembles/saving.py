@@ -107,7 +107,9 @@ def takes_numbers(model: Any) -> bool:
     steps before have completed.
     """
     if isinstance(model, Saved):
-        is_of_others = getattr(model, "_columns", None) is not None and not model._has_only_numbers()
+        is_of_others = (
+            getattr(model, "_columns", None) is not None and not model._has_only_numbers()
+        )
         return not is_of_others and all(map(takes_numbers, model._readers()))
     kind = kind_of(type(model)) or ""
     if kind == "sklearn.Pipeline":

@@ -71,7 +71,10 @@ def main() -> None:
     keep("catboost_depthwise.json", cat, numbers, lambda path: cat.save_model(path, format="json"))
     for name, cat in (
         ("catboost_categories.json", catboost.CatBoostRegressor(**quiet, one_hot_max_size=9)),
-        ("catboost_nested_categories.json", catboost.CatBoostClassifier(**nested, one_hot_max_size=9)),
+        (
+            "catboost_nested_categories.json",
+            catboost.CatBoostClassifier(**nested, one_hot_max_size=9),
+        ),
     ):
         pool = catboost.Pool(X, labels if "nested" in name else y, cat_features=["d"])
         cat.fit(pool)
