@@ -226,7 +226,8 @@ class Decoder:
     def _read_dtype(self, value: dict[str, Any]) -> np.dtype[Any]:
         if not _DTYPE.fullmatch(value["name"]):
             raise ModelFormatError(f"the file has an unknown type: {shown(value['name'])}.")
-        return np.dtype(value["name"])
+        dtype: np.dtype[Any] = np.dtype(value["name"])
+        return dtype
 
     def _read_objects(self, value: dict[str, Any]) -> NDArray[Any]:
         items = _list(value["items"])

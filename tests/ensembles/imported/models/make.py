@@ -28,6 +28,14 @@ def tables() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     return X, y, np.digitize(y, [0, 1, 2])
 
 
+def idle_category(X: pd.DataFrame, y: np.ndarray, settings: dict[str, object]) -> list[float]:
+    """A model of LightGBM with a categorical column that no tree can split."""
+    idle = X[["d", "a"]].assign(c=pd.Categorical(["one"] * 300, ["one", "other"]))[["c", "d", "a"]]
+    model = lightgbm.LGBMRegressor(**settings).fit(idle, y)
+    model.booster_.save_model(str(FOLDER / "lightgbm_idle_category.txt"))
+    return model.predict(idle)[:40].tolist()
+
+
 def main() -> None:
     X, y, k = tables()
     numbers = X[list("abc")]
@@ -79,10 +87,7 @@ def main() -> None:
         pool = catboost.Pool(X, labels if "nested" in name else y, cat_features=["d"])
         cat.fit(pool)
         keep(name, cat, X, lambda path: cat.save_model(path, format="json", pool=pool))  # noqa: B023
-    idle = X[["d", "a"]].assign(c=pd.Categorical(["one"] * 300, ["one", "other"]))[["c", "d", "a"]]
-    lgb = lightgbm.LGBMRegressor(**small).fit(idle, y)
-    lgb.booster_.save_model(str(FOLDER / "lightgbm_idle_category.txt"))
-    idle_predictions = lgb.predict(idle)[:40].tolist()
+    idle_predictions = idle_category(X, y, small)
     shown = X[:40].astype(object).where(X[:40].notna(), None)
     (FOLDER / "expected.json").write_text(
         json.dumps(
