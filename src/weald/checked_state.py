@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald.errors import ModelFormatError
 
@@ -39,6 +40,15 @@ class CheckedState:
     def _fields_of(self, state: dict[str, Any]) -> dict[str, Any]:
         """The fields by name, from what `__getstate__` returned."""
         return state
+
+
+def refuse_nan(**arrays: NDArray[np.float64]) -> None:
+    """Raise if an array of numbers that predictions are made of has NaN."""
+    for name, array in arrays.items():
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = array.sum()  # quicker than an array of booleans, and NaN if any number is
+        if np.isnan(total) and np.isnan(array).any():
+            raise ValueError(f"{name} has NaN")
 
 
 def check_fields(made: Any) -> None:

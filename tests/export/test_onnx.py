@@ -90,6 +90,19 @@ def test_categories(dtype: str) -> None:
     assert found == pytest.approx(truth, rel=1e-5, abs=1e-5)
 
 
+def test_sets_of_one_column_that_follow_each_other() -> None:
+    """onnxruntime 1.31 merged tests for equality of two sets in some trees of such splits."""
+    levels = np.tile(np.arange(8.0), 30)[:, np.newaxis]
+    y = -(10.0 ** levels[:, 0])  # so that one level after the other is split off
+    model = weald.DecisionTreeRegressor(categorical_features=[0]).fit(levels, y)
+    exported = weald.export.to_onnx(model)
+    assert np.array_equal(run(exported, levels.astype(np.float32))["predictions"][:, 0], y)
+    (trees,) = [node for node in exported.graph.node if node.op_type.startswith("TreeEnsemble")]
+    modes = next(one.strings for one in trees.attribute if one.name == "nodes_modes")
+    starts = [mode for mode in modes if mode != b"LEAF"]
+    assert len(starts) == 7 and set(starts) == {b"BRANCH_NEQ"}
+
+
 @pytest.mark.parametrize("missing_left", [False, True])
 def test_sets_of_few_words(missing_left: bool) -> None:
     model, X = of_short_sets(missing_left)

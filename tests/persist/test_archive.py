@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import weald
 from weald.persist import read_archive, write_archive
 
 FACTS = {"name": "Köln", "count": 3, "nothing": None, "list": [1, 2]}
@@ -16,6 +17,7 @@ ARRAYS = {
     "numbers": np.array([[1.5, np.nan], [-np.inf, 0.0]]),
     "none": np.zeros(0, dtype=np.int32),
     "words": np.array([2**64 - 1], dtype=np.uint64),
+    "one": np.array(2.5),
 }
 
 
@@ -26,6 +28,7 @@ def test_what_is_written_is_read(tmp_path) -> None:
     assert set(arrays) == set(ARRAYS)
     for name, array in ARRAYS.items():
         assert arrays[name].dtype == array.dtype
+        assert arrays[name].shape == array.shape
         assert np.array_equal(arrays[name], array, equal_nan=array.dtype.kind == "f")
     assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
 
@@ -41,6 +44,21 @@ def test_large_arrays_are_aligned_so_that_they_are_read_in_place(tmp_path) -> No
     assert 0 < second - first - arrays["number 0"].nbytes < 1000  # both in the file's own bytes
     with np.load(tmp_path / "a.npz") as file:
         assert np.array_equal(file["number 2"], arrays["number 2"])
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        (b'{"learner":{}}', "from_xgboost and weald.from_catboost"),
+        (b"tree\nversion=v4\n", "from_lightgbm"),
+        (pickle.dumps([1]), "joblib.load"),
+        (b"PK\x05\x06", "not a file of weald.$"),
+    ],
+)
+def test_files_of_others_are_recognised(tmp_path, content, hint) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(weald.ModelFormatError, match=hint):
+        weald.load(tmp_path / "a")
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch) -> None:

@@ -13,6 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import weald
 from weald.data import Rows
@@ -286,3 +291,48 @@ def test_predictors_of_tables_check_their_columns() -> None:
     for fields in ([kind, other, reader], [kind, alone, None], [kind, reader, alone]):
         with pytest.raises(weald.ModelFormatError):
             pickle.loads(pickle.dumps(Restoring(restore, fields)))
+
+
+COMBINED = [
+    weald.VotingRegressor([("tree", weald.DecisionTreeRegressor(max_depth=2)), ("line", Ridge())]),
+    weald.VotingRegressor([("tree", weald.DecisionTreeRegressor(max_depth=2))], weights=[1.0]),
+    weald.StackingRegressor([("tree", weald.DecisionTreeRegressor(max_depth=2))], cv=2),
+    weald.BlendingRegressor([("line", make_pipeline(StandardScaler(), Ridge()))]),
+    weald.BaggingRegressor(Ridge(), 2, random_state=0),
+    weald.GradientBoostingRegressor(n_estimators=2, init=Ridge()),
+    weald.AdaBoostRegressor(Ridge(), n_estimators=2, random_state=0),
+    weald.AutoEnsembleRegressor(time_limit=None, max_models=2, random_state=0),
+]
+PARTS = ("estimators_", "_estimators", "_members", "_layers", "_start", "final_estimator_")
+
+
+@pytest.mark.parametrize("model", COMBINED, ids=lambda one: type(one).__name__)
+def test_parts_that_do_not_predict_are_refused(model) -> None:
+    state = state_of(clone(model).fit(X, NUMBERS))
+    assert unpickled(type(model), state).predict(X).shape == (80,)
+    known = [name for name in PARTS if state.get(name) is not None]
+    if "_layers" in known:
+        known.remove("estimators_")  # not used for predictions
+    assert known
+    changes: list[dict[str, Any]] = [{name: "text"} for name in known]
+    changes += [{name: state[name][:-1]} for name in known if isinstance(state[name], list)]
+    for change in [*changes, {"n_features_in_": 2}, {"n_jobs": "text"}]:
+        assert is_refused(type(model), {**state, **change}), change
+
+
+def test_a_part_that_takes_no_numbers_is_not_asked() -> None:
+    """A table of one column of text, as documents, has no row that can be made up."""
+    texts = ["red wine", "white wine", "red brick", "white chalk"] * 5
+    words = make_pipeline(CountVectorizer(), LogisticRegression())
+    model = weald.VotingClassifier([("words", words)]).fit(texts, [0, 0, 1, 1] * 5)
+    same = pickle.loads(pickle.dumps(model))
+    assert same.predict(["red wine", "white chalk"]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["value", "base_score", "tree_weight"])
+@pytest.mark.parametrize("maker", [forest, option_forest])
+def test_predictions_that_are_no_numbers_are_refused(maker, name) -> None:
+    made = maker()
+    array = np.array(getattr(made, name), dtype=np.float64)
+    array.ravel()[-1] = np.nan
+    assert is_refused(type(made), {**state_of(made), name: array})

@@ -1,5 +1,6 @@
 """Model files: any damage is an error, never a crash or another model."""
 
+import copy
 import io
 import json
 import os
@@ -189,6 +190,7 @@ def delete(field: str) -> Any:
         lambda header: header.update(model={"is": "decode"}),
         lambda header: header.update(model={"is": "same", "number": 0}),
         lambda header: header["model"].update(kind="BoostedTreesRegressor"),
+        delete("forest_"),
         delete("n_features_in_"),
         set_model("n_features_in_", 2**60),
         set_model("n_features_in_", "3"),
@@ -214,6 +216,17 @@ def test_a_parameter_that_the_file_lacks_has_its_default(model, content) -> None
     loaded = model_of_bytes(changed(content, delete("oob_score")))
     assert loaded.oob_score == weald.RandomForestRegressor().oob_score
     assert loaded.fingerprint() == model.fingerprint()
+
+
+def test_numbers_of_numpy_stay_numbers(model) -> None:
+    """Also in files of version 0.1, which hold them as arrays of one entry."""
+    other = copy.copy(model)
+    other.score_ = np.float64(0.25)
+    header, arrays = archive.parse_archive(model_bytes(other))
+    for array in (np.array(0.25), np.array([0.25])):
+        name = header["model"]["state"]["score_"]["value"]["name"]
+        content = archive.archive_bytes(header, {**arrays, name: array})
+        assert repr(model_of_bytes(content).score_) == repr(other.score_)
 
 
 def test_a_parameter_without_default_is_required() -> None:

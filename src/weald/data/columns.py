@@ -105,6 +105,18 @@ class Category:
 
 
 @dataclass(frozen=True)
+class TextCategory(Category):
+    """A categorical column of an imported model whose library has made text of whole numbers."""
+
+    def read(self, values: Values) -> list[NDArray[Any]]:
+        if values.kind in (Kind.MOMENT, Kind.SPAN):
+            raise _not(values, "categories", TypeError)
+        codes, found = values.coded()
+        levels = [None if is_missing(value) else str(level_of(value)) for value in found]
+        return self._arrays(codes, levels)
+
+
+@dataclass(frozen=True)
 class Ordered:
     """A column of ordered categories, which are split like numbers."""
 

@@ -22,7 +22,7 @@ from weald.ensembles.predictor import (
     predictor_of,
     table_predictor_of,
 )
-from weald.ensembles.saving import Saved, check_prediction
+from weald.ensembles.saving import Saved
 from weald.errors import ModelFormatError, wrong_parameter
 from weald.number_text import signed_text
 from weald.parameters import Limit, NoneOr, OneOf, check_parameters
@@ -343,8 +343,11 @@ class TreeModel(NamesImportances, CheckedEstimator):
         return {**self.forest_.fingerprint_arrays(), **self._plan.fingerprint_arrays()}
 
     def _check_restored(self) -> None:
-        if not hasattr(self, "forest_"):
-            return
+        if hasattr(self, "forest_"):
+            self._check_columns()
+        super()._check_restored()
+
+    def _check_columns(self) -> None:
         plan, columns = self._plan, self.forest_.n_columns
         if self.n_features_in_ != len(plan.columns):
             raise ModelFormatError(
@@ -354,13 +357,9 @@ class TreeModel(NamesImportances, CheckedEstimator):
             raise ModelFormatError(
                 f"the trees split {columns} columns, but there are {plan.n_columns}."
             )
-        if self._accepts_missing_values:
-            check_prediction(self, self.n_features_in_, is_plain=plan.is_plain)
 
-    @property
-    def _accepts_missing_values(self) -> bool:
-        """Whether all parts do; estimators of other libraries may not."""
-        return True
+    def _has_only_numbers(self) -> bool:
+        return self._plan.is_plain
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "forest_")

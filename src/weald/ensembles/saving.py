@@ -1,12 +1,15 @@
 """Saving fitted models to files, and the check of loaded ones."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald.errors import ModelFormatError
+from weald.errors import ModelFormatError, shown
+from weald.persist.kinds import kind_of
 
 
 class Saved:
@@ -58,14 +61,69 @@ class Saved:
         super().__setstate__(state)  # type: ignore[misc]  # of scikit-learn's BaseEstimator
 
     def _check_restored(self) -> None:
-        """Raise if the fitted attributes are not consistent; those of parts were checked before."""
+        """Raise if the fitted attributes do not fit together; those of parts were checked before.
+
+        A row is predicted, unless a part is of another library and may not take any.
+        """
+        n_columns = getattr(self, "n_features_in_", None)
+        if n_columns is None or not self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
+            return
+        readers = self._readers()
+        for part in readers:
+            if not hasattr(part, "predict"):
+                raise ModelFormatError(
+                    f"{type(self).__name__} has a part that is no estimator: {shown(part)}."
+                )
+        if n_columns > _MOST_COLUMNS and readers:
+            return
+        if takes_missing_values(self):
+            nothing = np.nan if self._has_only_numbers() else None
+            check_prediction(self, np.full((1, n_columns), nothing))
+        elif takes_numbers(self):
+            check_prediction(self, np.zeros((1, n_columns)))
+
+    def _readers(self) -> Sequence[Any]:
+        """The fitted parts that read rows; none if they are weald's own trees."""
+        return ()
+
+    def _has_only_numbers(self) -> bool:
+        """Whether all columns are surely numeric."""
+        return False
 
 
-def check_prediction(model: Any, n_columns: int, *, is_plain: bool) -> None:
-    """Predict a row of missing values, which involves every array of a model."""
-    row = np.full((1, n_columns), np.nan) if is_plain else np.full((1, n_columns), None)
+# A row of more columns would need much memory before it is known whether the parts have as many.
+_MOST_COLUMNS = 2**16
+
+
+def takes_missing_values(model: Any) -> bool:
+    """Whether a model predicts any row of missing values: weald's own do."""
+    return isinstance(model, Saved) and all(map(takes_missing_values, model._readers()))
+
+
+def takes_numbers(model: Any) -> bool:
+    """Whether a model surely predicts a row of zeros: weald's own and scikit-learn's simple ones.
+
+    A pipeline does if its last step does and is none of weald, which may be fitted on text that the
+    steps before have completed.
+    """
+    if isinstance(model, Saved):
+        is_of_others = (
+            getattr(model, "_columns", None) is not None and not model._has_only_numbers()
+        )
+        return not is_of_others and all(map(takes_numbers, model._readers()))
+    kind = kind_of(type(model)) or ""
+    if kind == "sklearn.Pipeline":
+        steps = [step for _, step in model.steps]
+        return not isinstance(steps[-1], Saved) and all(map(takes_numbers, steps))
+    return kind.startswith("sklearn.")
+
+
+def check_prediction(model: Any, row: NDArray[Any]) -> None:
+    """Predict a row, which involves every array of a model."""
+    if not model._limits["n_jobs"].admits(model.n_jobs):
+        raise ModelFormatError(f"{type(model).__name__} has n_jobs={shown(model.n_jobs)}.")
     nameless = object.__new__(type(model))  # the row has no names, which would be a warning
-    vars(nameless).update(vars(model))
+    vars(nameless).update(vars(model), n_jobs=1)
     vars(nameless).pop("feature_names_in_", None)
     with np.errstate(all="ignore"):
         predicted = nameless.predict(row)

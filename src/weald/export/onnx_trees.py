@@ -51,6 +51,9 @@ class _Nodes:
         The chain lists the categories of the side that missing values do not go to, so that these
         and unknown categories fail every test. All tests that succeed lead to the same node, as in
         the models that other converters make of LightGBM's sets.
+
+        The first test is for inequality, its sides exchanged: onnxruntime merges tests for equality
+        that follow each other, and was seen to merge those of two sets of one column (1.31).
         """
         column, missing_left = int(tree.feature[node]), bool(tree.missing_left[node])
         # Categories beyond the words of a set go where missing values go.
@@ -59,10 +62,10 @@ class _Nodes:
         codes = np.flatnonzero(is_left != missing_left).tolist() or [_NO_CODE]
         left, right = node + 1, int(tree.right[node])
         found, otherwise = (right, left) if missing_left else (left, right)
-        at = begin + node
+        at, mode = begin + node, "BRANCH_NEQ"
         for code in codes[:-1]:
             further = len(self.values) - begin
-            self._set_test(at, code, found, further)
+            self._set_test(at, mode, code, found, further)
             self.nodes_treeids.append(number)
             self.nodes_nodeids.append(further)
             self.nodes_featureids.append(column)
@@ -71,13 +74,14 @@ class _Nodes:
             self.nodes_falsenodeids.append(0)
             self.nodes_missing_value_tracks_true.append(0)
             self.values.append(0.0)
-            at = begin + further
-        self._set_test(at, codes[-1], found, otherwise)
+            at, mode = begin + further, "BRANCH_EQ"
+        self._set_test(at, mode, codes[-1], found, otherwise)
 
-    def _set_test(self, at: int, code: int, found: int, otherwise: int) -> None:
-        self.nodes_modes[at] = "BRANCH_EQ"
+    def _set_test(self, at: int, mode: str, code: int, found: int, otherwise: int) -> None:
+        yes, no = (found, otherwise) if mode == "BRANCH_EQ" else (otherwise, found)
+        self.nodes_modes[at] = mode
         self.values[at] = float(code)
-        self.nodes_truenodeids[at], self.nodes_falsenodeids[at] = found, otherwise
+        self.nodes_truenodeids[at], self.nodes_falsenodeids[at] = yes, no
         self.nodes_missing_value_tracks_true[at] = 0
 
 

@@ -44,6 +44,13 @@ Decoding = Callable[[str, Mapping[str, NDArray[Any]]], Callable[[dict[str, Any]]
 # Bytes of memory that JSON may take beyond this many times the file.
 _JSON_FACTOR, _JSON_FREE = 6, 2**26
 
+# What files of others begin with.
+_OTHERS = {
+    b"{": "Models of XGBoost and CatBoost are read by weald.from_xgboost and weald.from_catboost.",
+    b"tree\n": "Models of LightGBM are read by weald.from_lightgbm.",
+    b"\x80": "Pickles are read by pickle.load or joblib.load, if you trust who made them.",
+}
+
 _END_OF_ZIP = b"PK\x05\x06"
 _SIZE_OF_END = 22
 _LARGE, _ALIGNED = 2**16, 64  # bytes of arrays that are read without a copy, and their alignment
@@ -99,7 +106,7 @@ def _write(file: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[An
             if array.nbytes >= _LARGE:
                 entry.extra = _padding(file.tell() + len(entry.filename) + (20 if is_huge else 0))
             with archive.open(entry, "w", force_zip64=is_huge) as out:
-                little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+                little = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
                 np.lib.format.write_array(out, little, version=(1, 0), allow_pickle=False)
 
 
@@ -176,7 +183,8 @@ def _check_ends(content: memoryview) -> None:
     if not content:
         raise ModelFormatError("the file is empty.")
     if bytes(content[:4]) != b"PK\x03\x04":
-        raise ModelFormatError("it is not a file of weald.")
+        hints = [hint for begin, hint in _OTHERS.items() if bytes(content[:9]).startswith(begin)]
+        raise ModelFormatError(" ".join(["it is not a file of weald.", *hints]))
     if len(content) < _SIZE_OF_END or content[-_SIZE_OF_END:][:4] != _END_OF_ZIP:
         raise ModelFormatError("the file is truncated, or something was appended to it.")
 

@@ -6,6 +6,7 @@ Only classes of `weald.persist.kinds` are read. The JSON of an object is
 """
 
 import math
+import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -26,12 +27,15 @@ from weald.persist.not_saved import NotSaved
 # Attributes with targets of training rows, or with hashes and draws of rows: what out-of-bag
 # estimates, intervals and `refit_final` need.
 _ROW_RECORDS = ("_record", "_folds", "_final_input")
+_OPTIMIZER = "_optimizer"  # of scikit-learn's MLPs, which make another when training goes on
 _DRAWS = "_ledger"  # a list of (index of the first tree, draws)
 
 # Entries of arrays that are made, each of about 18 bytes: so many per byte of the file, and so many
 # in any file. What `save` writes stays below: see `weald.trees.compact`.
 _MOST_A_BYTE, _MOST_FREE = 10 / 18, 2**26 // 24
 _OF_OBJECT, _OF_ARRAYS, _OF_RANDOM_STATE = 10, 300, 300
+
+_DTYPE = re.compile(r"[<|](b1|[iu][1248]|f[248]|O)")  # of scikit-learn's imputer
 
 _NAMED_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -75,6 +79,8 @@ class Encoder:
                 for key, one in value.items()
             ]
             return {"is": "bunch" if type(value) is Bunch else "dict", "items": items}
+        if isinstance(value, np.dtype) and _DTYPE.fullmatch(value.str):
+            return {"is": "dtype", "name": value.str}
         if isinstance(value, types.MappingProxyType):
             return self.encode(dict(value), where)
         if isinstance(value, slice) and value == slice(None):
@@ -91,8 +97,7 @@ class Encoder:
             return {"is": "objects", "shape": list(array.shape), "items": items}
         if array.dtype.kind not in "biufU":
             raise _cannot_save(array, where, f"an array of {array.dtype}")
-        body = np.ascontiguousarray(array)
-        content = (body.dtype.str, body.shape, blake2b(body.tobytes(), digest_size=16).digest())
+        content = (array.dtype.str, array.shape, blake2b(array.tobytes(), digest_size=16).digest())
         name = self._name_of_content.setdefault(content, str(len(self.arrays)))
         self.arrays.setdefault(name, array)
         return {"is": "array", "name": name}
@@ -112,7 +117,8 @@ class Encoder:
 
     def _state(self, value: Any) -> Mapping[str, Any]:
         if isinstance(value, BaseEstimator):
-            state = {name: one for name, one in value.__getstate__().items() if name in vars(value)}
+            kept = vars(value).keys() - {_OPTIMIZER}
+            state = {name: one for name, one in value.__getstate__().items() if name in kept}
             return state if self._row_records else _without_row_records(state)
         if "__getstate__" in _own_names(type(value)):
             own: Mapping[str, Any] = value.__getstate__()
@@ -215,7 +221,13 @@ class Decoder:
         return self._arrays[value["name"]]
 
     def _read_scalar(self, value: dict[str, Any]) -> Any:
-        return value["value"][()]
+        return value["value"].reshape(())[()]  # older files have arrays of one entry
+
+    def _read_dtype(self, value: dict[str, Any]) -> np.dtype[Any]:
+        if not _DTYPE.fullmatch(value["name"]):
+            raise ModelFormatError(f"the file has an unknown type: {shown(value['name'])}.")
+        dtype: np.dtype[Any] = np.dtype(value["name"])
+        return dtype
 
     def _read_objects(self, value: dict[str, Any]) -> NDArray[Any]:
         items = _list(value["items"])

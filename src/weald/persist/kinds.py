@@ -29,7 +29,9 @@ _ESTIMATORS = (
 _MODULES: dict[str, str] = {
     **{f"{name}{task}": _ENSEMBLES for name in _ESTIMATORS for task in ("Classifier", "Regressor")},
     # columns
-    **dict.fromkeys(("Number", "Category", "Ordered", "Moment", "Span"), "weald.data.columns"),
+    **dict.fromkeys(
+        ("Number", "Category", "TextCategory", "Ordered", "Moment", "Span"), "weald.data.columns"
+    ),
     "EncodedCategory": "weald.data.level_means",
     "ColumnPlan": "weald.data.plan",
     # trees

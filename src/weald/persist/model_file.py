@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from weald.errors import ModelFormatError, shown
 from weald.persist.archive import archive_bytes, parse_archive, read_archive, write_archive
 from weald.persist.codec import Decoder, Encoder
@@ -106,6 +108,12 @@ def _model_of(header: dict[str, Any]) -> Any:
     model = header.get("model")
     if not hasattr(model, "save"):
         raise ModelFormatError(f"it holds no model, but {shown(type(model).__name__)}.")
+    try:
+        check_is_fitted(model)
+    except MemoryError:
+        raise
+    except Exception as error:  # parameters that are no estimators, besides NotFittedError
+        raise ModelFormatError(f"its {type(model).__name__} is not fitted: {error}") from error
     return model
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.cached import cached_property
-from weald.checked_state import CheckedState
+from weald.checked_state import CheckedState, refuse_nan
 from weald.trees.compact import compact, difference, expanded, with_difference
 from weald.trees.frozen import freeze_all
 from weald.trees.growing import GrownTree, GrownTrees
@@ -277,6 +277,7 @@ class Forest(CheckedState):
             raise ValueError("weight and gain must have one entry per node")
         if self.saw_missing is not None and self.saw_missing.shape != (self.n_columns,):
             raise ValueError("saw_missing must have one entry per column")
+        refuse_nan(value=self.value, base_score=self.base_score, tree_weight=self.tree_weight)
         if self.n_columns <= _COLUMNS_ALONE:
             self._predictor  # noqa: B018  # its constructor validates
 

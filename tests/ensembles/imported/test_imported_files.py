@@ -62,6 +62,22 @@ def test_categories_are_matched_by_value() -> None:
     assert model.predict(X[["a", "b", "c", "d"]]) == pytest.approx(np.array(expected))
 
 
+def test_a_category_that_lightgbm_cannot_split() -> None:
+    """Its values are in the file beside those of the other columns."""
+    model = weald.from_lightgbm(FOLDER / "lightgbm_idle_category.txt")
+    rows = np.array(EXPECTED["rows"], dtype=object)
+    X = np.column_stack([np.full(len(rows), "one", dtype=object), rows[:, 3], rows[:, 0]])
+    assert model.predict(X) == pytest.approx(np.array(EXPECTED["idle"]))
+
+
+def test_categories_that_cannot_be_matched_with_columns(tmp_path) -> None:
+    text = (FOLDER / "lightgbm_idle_category.txt").read_text(encoding="utf-8")
+    file = tmp_path / "model.txt"
+    file.write_text(text.replace("[categorical_feature: 0,1]", "[categorical_feature: 1]"))
+    with pytest.raises(ValueError, match="2 columns, but 1 columns are categorical"):
+        weald.from_lightgbm(file)
+
+
 def test_categories_that_xgboost_has_not_stored_are_codes(tmp_path) -> None:
     """XGBoost 3 keeps one byte of each character only."""
 
@@ -131,7 +147,7 @@ def test_unsound_models_of_xgboost(change, tmp_path) -> None:
         weald.from_xgboost(file)
 
 
-def test_categories_of_catboost_are_refused(tmp_path) -> None:
+def test_statistics_of_catboost_are_refused(tmp_path) -> None:
     def change(document: Any) -> None:
         document["oblivious_trees"][2]["splits"][0]["split_type"] = "OnlineCtr"
 
@@ -140,7 +156,39 @@ def test_categories_of_catboost_are_refused(tmp_path) -> None:
         weald.from_catboost(file)
 
 
-def test_categories_in_nested_trees_of_catboost_are_refused(tmp_path) -> None:
+def test_unknown_categories_of_catboost_are_like_no_category() -> None:
+    model = imported("catboost_categories.json")
+    rows = np.repeat(table(model)[:1], 3, axis=0)
+    rows[:, 3] = ["unknown", "", None]
+    assert len(set(model.predict(rows))) == 1
+
+
+def test_whole_numbers_as_categories_of_catboost(tmp_path) -> None:
+    """CatBoost has made text of them, and does so again when it predicts."""
+
+    def change(document: Any) -> None:
+        for one in document["features_info"]["cat_features_hash"]:
+            one["value"] = str("uvwxy".index(one["value"]))
+
+    model = weald.from_catboost(changed("catboost_categories.json", tmp_path, change))
+    X = table(model)
+    X[:, 3] = ["uvwxy".index(one) for one in X[:, 3]]
+    expected = pytest.approx(np.array(EXPECTED["predictions"]["catboost_categories.json"]))
+    assert model.predict(X) == expected
+    assert [model.predictor().predict(row.tolist()) for row in X] == expected
+    assert model_of_bytes(model_bytes(model)).predict(X) == expected
+
+
+def test_categories_of_catboost_without_names_are_refused(tmp_path) -> None:
+    def change(document: Any) -> None:
+        del document["features_info"]["cat_features_hash"]
+
+    file = changed("catboost_categories.json", tmp_path, change)
+    with pytest.raises(ValueError, match=r"names of the categories of column 'd'.*pool=pool"):
+        weald.from_catboost(file)
+
+
+def test_statistics_in_nested_trees_of_catboost_are_refused(tmp_path) -> None:
     def change(document: Any) -> None:
         document["trees"][3]["split"]["split_type"] = "OnlineCtr"
 

@@ -1,6 +1,6 @@
 """Base class of AdaBoost for classification and regression."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -196,6 +196,9 @@ class AdaBoost(Truncatable, TreeModel):
     def _foreign_estimators(self) -> list[Any] | None:
         """Fitted clones of the user's `estimator`; None for weald's own trees."""
         return None if hasattr(self, "forest_") else self.estimators_
+
+    def _readers(self) -> Sequence[Any]:
+        return () if hasattr(self, "forest_") else self.estimators_
 
     def __len__(self) -> int:
         return len(self.estimators_)

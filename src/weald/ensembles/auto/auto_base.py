@@ -40,7 +40,7 @@ from weald.ensembles.auto.training import (
     train_unscored,
 )
 from weald.ensembles.base import TreeModel
-from weald.ensembles.combining.out_of_fold import FoldModels
+from weald.ensembles.combining.out_of_fold import parts_of
 from weald.ensembles.members.member_errors import member_error
 from weald.ensembles.members.members import (
     Named,
@@ -358,7 +358,7 @@ class AutoEnsemble(AutoParameters):
         total = np.zeros(len(plan_of(self).owner))
         for member, weight in zip(self._members, self.weights_, strict=True):
             if weight > 0 and not member.is_foreign and _is_of_trees(member.model):
-                shares = [one.feature_importances_ for one in _parts(member.model)]
+                shares = [one.feature_importances_ for one in parts_of([member.model])]
                 total += weight * np.mean(shares, axis=0)
         by_input = plan_of(self).sums_by_input(total)
         return by_input / by_input.sum() if by_input.sum() > 0 else by_input
@@ -392,6 +392,9 @@ class AutoEnsemble(AutoParameters):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_members")
 
+    def _readers(self) -> Sequence[Any]:
+        return parts_of(one.model for one in self._members if one.is_foreign)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -405,13 +408,8 @@ def _n_units(rows: Rows) -> int:
     return rows.n if rows.groups is None else rows.groups.n
 
 
-def _parts(model: Any) -> list[Any]:
-    """The models of all folds; a model of all rows alone."""
-    return model.estimators_ if isinstance(model, FoldModels) else [model]
-
-
 def _is_of_trees(model: Any) -> bool:
-    return all(isinstance(one, TreeModel) for one in _parts(model))
+    return all(isinstance(one, TreeModel) for one in parts_of([model]))
 
 
 def _validation_task(

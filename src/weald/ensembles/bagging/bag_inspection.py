@@ -1,7 +1,7 @@
 """Fitted bagging ensembles: base estimators, their rows and columns, pruning and fingerprint."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,9 @@ class BagInspection(EstimatorPlan, Bagged):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_forest_model") or hasattr(self, "_estimators")
+
+    def _readers(self) -> Sequence[Any]:
+        return (self._forest_model,) if hasattr(self, "_forest_model") else self._estimators
 
     def __len__(self) -> int:
         return len(self.estimators_)

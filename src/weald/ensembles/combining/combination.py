@@ -10,7 +10,7 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from weald.ensembles.base import CheckedEstimator
-from weald.ensembles.combining.out_of_fold import predict_with
+from weald.ensembles.combining.out_of_fold import parts_of, predict_with
 from weald.ensembles.members.member_errors import member_error
 from weald.ensembles.members.members import (
     Named,
@@ -175,6 +175,9 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
+
+    def _readers(self) -> Sequence[Any]:
+        return parts_of(self.estimators_)
 
     _has_categorical_tag: ClassVar[bool] = True
 

@@ -1,6 +1,6 @@
 """Out-of-fold predictions of base estimators."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,6 +158,14 @@ class FoldModels:
         """SHA-256 of the fitted models."""
         folds = {f"fold {number}": model for number, model in enumerate(self.estimators_)}
         return fingerprint(model_fingerprints("fold model", folds))
+
+
+def parts_of(models: Iterable[Any]) -> list[Any]:
+    """The models, and in the place of `FoldModels` those of all folds."""
+    parts = []
+    for model in models:
+        parts += model.estimators_ if isinstance(model, FoldModels) else [model]
+    return parts
 
 
 def predict_with(response: ResponseMethod, model: Any, X: Any) -> Floats:

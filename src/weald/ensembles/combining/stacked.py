@@ -19,7 +19,13 @@ from weald.ensembles.combining.final_estimators import (
     prediction_table,
     stack_predictions,
 )
-from weald.ensembles.combining.out_of_fold import FoldModels, OutOfFold, Splits, out_of_fold
+from weald.ensembles.combining.out_of_fold import (
+    FoldModels,
+    OutOfFold,
+    Splits,
+    out_of_fold,
+    parts_of,
+)
 from weald.ensembles.members.member_errors import member_error
 from weald.ensembles.members.members import Indices, Named, model_fingerprints, params_for, take
 from weald.ensembles.members.response_methods import ResponseMethod
@@ -380,6 +386,11 @@ class Stacked(Combination):
         return predicted if is_list else np.asarray(predicted)
 
     # ---- inspection ----
+
+    def _readers(self) -> Sequence[Any]:
+        models = [model for layer in self._layers for model in layer.models.values()]
+        final = [] if is_combiner(self.final_estimator_) else [self.final_estimator_]
+        return parts_of([*models, *final])
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         arrays = final_fingerprint(self.final_estimator_)

@@ -1,6 +1,6 @@
 """Functional gradient descent: fitting, fitted state and prediction of gradient boosting."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.calls import available_where
 from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, table_for_predict
-from weald.ensembles.base import Floats, TreeModel, keep_columns
+from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
 from weald.ensembles.gradient_boosting.base_learners import ForeignLearner, predictions_of
@@ -356,9 +356,9 @@ class GradientBoosting(GradientParameters):
             parts.append(scores.T)
         return np.concatenate(parts)
 
-    @property
-    def _accepts_missing_values(self) -> bool:
-        return self._start.estimator is None or isinstance(self._start.estimator, TreeModel)
+    def _readers(self) -> Sequence[Any]:
+        start = self._start.estimator
+        return [*(self._estimators or ()), *(() if start is None else (start,))]
 
     def _staged_scores(self, X: object) -> Iterator[Floats]:
         """Scores of shape (rows, scores) after each round."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -113,27 +114,50 @@ def _fields(block: str) -> dict[str, str]:
 def _columns(text: str, facts: dict[str, str], blocks: list[str]) -> list[Column]:
     """Categorical columns with the categories of pandas, if there are any, otherwise codes."""
     n_columns = int(facts["max_feature_idx"]) + 1
-    last = text.rpartition("pandas_categorical:")[2].strip().splitlines()
-    known = json.loads(last[0]) if last and last[0] not in ("", "null") else None
-    # Of a categorical column the file lists the codes, as "0:1:2"; of others a range, "[0:5.2]".
-    infos = facts.get("feature_infos", "").split()
-    listed = [bool(info) and info[0] not in "[n" for info in infos] or [False] * n_columns
-    split_as = _columns_of_sets(blocks)
-    names = iter(known) if known else None
-    columns: list[Column] = []
-    for i in range(n_columns):
-        if not (listed[i] or i in split_as):
-            columns.append(Number())
-        elif names is not None:
-            columns.append(Category(tuple(level_of(one) for one in next(names))))
-        else:
-            codes = [int(one) for one in infos[i].split(":")] if listed[i] else [split_as[i]]
-            columns.append(Category(tuple(range(max(codes) + 1))))
+    most = _columns_of_sets(blocks) | _most_codes(facts, n_columns)
+    values = _values(text, sorted(most))
+    columns: list[Column] = [Number()] * n_columns
+    for i, code in most.items():
+        columns[i] = Category(tuple(range(code + 1)))
+    for i, levels in values.items():
+        columns[i] = Category(tuple(map(level_of, levels)))
     return columns
 
 
+def _most_codes(facts: dict[str, str], n_columns: int) -> dict[int, int]:
+    """Categorical columns whose codes the file lists, and the largest code.
+
+    Of a categorical column the file lists the codes, as "0:1:2"; of others a range, "[0:5.2]";
+    "none" of a column that no tree can split.
+    """
+    infos = facts.get("feature_infos", "").split()
+    listed = [(i, info) for i, info in enumerate(infos[:n_columns]) if info[0] not in "[n"]
+    return {i: max(int(one) for one in info.split(":")) for i, info in listed}
+
+
+def _values(text: str, used: list[int]) -> dict[int, list[Any]]:
+    """The categories that columns had in pandas.
+
+    The file has a list of the categories of each column of the type "category", without saying
+    which columns these are: they are the categorical columns, in their order.
+    """
+    last = text.rpartition("pandas_categorical:")[2].strip().splitlines()
+    lists = json.loads(last[0]) if last and last[0] not in ("", "null") else []
+    if not lists:
+        return {}
+    found = re.search(r"^\[categorical_feature: ([\d,]+)\]$", text, re.MULTILINE)
+    columns = sorted(int(one) for one in found[1].split(",") if one) if found else used
+    if len(columns) != len(lists):
+        raise ValueError(
+            f"the file has the categories of {len(lists)} columns, but {len(columns)} columns are "
+            "categorical, so that they cannot be matched. Train with categorical_feature='auto' "
+            "and columns of the type category."
+        )
+    return dict(zip(columns, lists, strict=True))
+
+
 def _columns_of_sets(blocks: list[str]) -> dict[int, int]:
-    """Columns that trees split by category, and their largest category."""
+    """Columns that trees split by category, and the largest that a set can hold."""
     found: dict[int, int] = {}
     for block in blocks:
         fields = _fields(block)

@@ -28,6 +28,14 @@ def tables() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     return X, y, np.digitize(y, [0, 1, 2])
 
 
+def idle_category(X: pd.DataFrame, y: np.ndarray, settings: dict[str, object]) -> list[float]:
+    """A model of LightGBM with a categorical column that no tree can split."""
+    idle = X[["d", "a"]].assign(c=pd.Categorical(["one"] * 300, ["one", "other"]))[["c", "d", "a"]]
+    model = lightgbm.LGBMRegressor(**settings).fit(idle, y)
+    model.booster_.save_model(str(FOLDER / "lightgbm_idle_category.txt"))
+    return model.predict(idle)[:40].tolist()
+
+
 def main() -> None:
     X, y, k = tables()
     numbers = X[list("abc")]
@@ -69,9 +77,23 @@ def main() -> None:
     keep("catboost_lossguide.json", cat, numbers, lambda path: cat.save_model(path, format="json"))
     cat = catboost.CatBoostRegressor(**quiet, grow_policy="Depthwise").fit(numbers, y)
     keep("catboost_depthwise.json", cat, numbers, lambda path: cat.save_model(path, format="json"))
+    for name, cat in (
+        ("catboost_categories.json", catboost.CatBoostRegressor(**quiet, one_hot_max_size=9)),
+        (
+            "catboost_nested_categories.json",
+            catboost.CatBoostClassifier(**nested, one_hot_max_size=9),
+        ),
+    ):
+        pool = catboost.Pool(X, labels if "nested" in name else y, cat_features=["d"])
+        cat.fit(pool)
+        keep(name, cat, X, lambda path: cat.save_model(path, format="json", pool=pool))  # noqa: B023
+    idle_predictions = idle_category(X, y, small)
     shown = X[:40].astype(object).where(X[:40].notna(), None)
     (FOLDER / "expected.json").write_text(
-        json.dumps({"rows": shown.to_numpy().tolist(), "predictions": found}), encoding="utf-8"
+        json.dumps(
+            {"rows": shown.to_numpy().tolist(), "predictions": found, "idle": idle_predictions}
+        ),
+        encoding="utf-8",
     )
 
 
