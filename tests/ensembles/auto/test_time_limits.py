@@ -54,17 +54,17 @@ def test_a_long_table_gets_one_booster_without_score_if_folds_would_take_too_lon
     X = rng.normal(size=(100_000, 10)).astype(np.float32)
     y = X[:, 0] + rng.normal(size=len(X))
     with pytest.warns(WealdWarning, match=r"one model only \(boosted trees\), without any score"):
-        model = AutoEnsembleRegressor(time_limit=0.1).fit(X, y)
+        model = AutoEnsembleRegressor(time_limit=0.001).fit(X, y)
     (booster,) = model.models_.values()
     assert booster.n_bags_ is None and booster.n_estimators_ >= 1
 
 
-@pytest.mark.filterwarnings("ignore:time_limit=0.1 was enough")
+@pytest.mark.filterwarnings("ignore:time_limit=0.001 was enough")
 def test_a_booster_of_the_user_keeps_its_settings_without_scores() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 10)).astype(np.float32)
     mine = BoostedTreesRegressor(n_estimators=2, n_bags=2)
     given = [("boosted trees", mine)]
-    model = AutoEnsembleRegressor(time_limit=0.1, portfolio=given).fit(X, X[:, 0])
+    model = AutoEnsembleRegressor(time_limit=0.001, portfolio=given).fit(X, X[:, 0])
     assert np.isnan(model.best_score_)
     assert model.models_["boosted trees"].n_bags_ == 2
