@@ -5,6 +5,7 @@ from typing import Any
 
 from weald.data import Rows, ValidationRows
 from weald.data.columns import Category
+from weald.ensembles.level_statistics import MOST_CLASSES
 
 # Up to so many rows, boosters on folds choose the number of rounds and are averaged; above, one
 # booster with a validation split costs little accuracy and a fifth of the time.
@@ -12,9 +13,6 @@ FOLD_ROWS = 30_000
 
 # With fewer rows (or groups) there is nothing to validate on: a fixed number of rounds is made.
 _FEW_ROWS = 10
-
-# Target statistics of so many classes, each in a column, would outnumber the other columns.
-_MOST_CLASSES = 10
 
 _FIXED = 100  # rounds without early stopping
 _MOST = 5_000  # rounds with early stopping
@@ -122,7 +120,7 @@ def uses_statistics(wanted: bool | str, quality: str, n_classes: int, *, has_off
                 "'auto', or set it to False."
             )
         return bool(wanted)
-    return quality != "fast" and not has_offset and n_classes <= _MOST_CLASSES
+    return quality != "fast" and not has_offset and n_classes <= MOST_CLASSES
 
 
 def _stops_early(

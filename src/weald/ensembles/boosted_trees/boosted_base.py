@@ -22,6 +22,7 @@ from weald.data import (
     validation_with_offset,
     with_offset,
 )
+from weald.data.level_means import SOME_FEW_ROWS, LevelRule
 from weald.data.numbered_levels import without_numbers
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import (
@@ -33,19 +34,17 @@ from weald.ensembles.boosted_trees.auto_settings import (
 from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
 from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters, check_memory
 from weald.ensembles.boosted_trees.booster import Booster, Boosters, BoostingRun
-from weald.ensembles.boosted_trees.booster_columns import BoosterColumns
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.folds import BoosterFolds, trainings_of
 from weald.ensembles.boosted_trees.target_statistics import (
     TargetStatistics,
     encoder_of,
     inner_folds,
-    names_of_statistics,
-    targets_of,
 )
 from weald.ensembles.boosted_trees.trained_state import TrainedState
 from weald.ensembles.class_weights import validation_by_class, weighted_by_class
 from weald.ensembles.constant_models import advise_of_constant
+from weald.ensembles.level_statistics import names_of_statistics, targets_of
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
 from weald.ensembles.rounds.callbacks import TakesCallbacks
@@ -56,6 +55,7 @@ from weald.ensembles.rounds.scoring import LOSS, is_loss, watched_metric
 from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import staged_scores
+from weald.ensembles.statistics_columns import OwnersColumns
 from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, scaled, units_of
 from weald.resampling import OrderedRows, ordered_rows
@@ -193,7 +193,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         Bins are learned from the rows of all boosters, `training`; they depend on sample weights,
         not on class weights. Boosters with target statistics have tables of their own.
         """
-        plan = self._plan.of_booster(0)
+        plan = self._plan.of_owner(0)
         own = [self._with_class_weight(one, class_weight) for one in trainings]
         # The seed of column sampling is that of the fit.
         classified = self._with_class_weight(training, class_weight)
@@ -205,7 +205,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             self._grower(self._binned(replace(training, rows=one.rows)), limits)
             for one in trainings
         ]
-        return Boosters(own, growers, limits, BoosterColumns(self._plan, len(own)))
+        return Boosters(own, growers, limits, OwnersColumns(self._plan, len(own)))
 
     def _with_class_weight(self, training: Training, class_weight: Floats | None) -> Training:
         if class_weight is None:
@@ -213,10 +213,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         return replace(training, rows=weighted_by_class(training.rows, class_weight))
 
     @property
-    def _numbers_levels(self) -> bool:
-        """Whether tables are read with the numbers of levels, for target statistics."""
+    def _numbers_levels(self) -> LevelRule | None:
+        """Which columns are read with the numbers of levels, for target statistics."""
         wanted = self._wanted_statistics
-        return self.quality != "fast" if is_auto(wanted) else bool(wanted)
+        has_some = self.quality != "fast" if is_auto(wanted) else bool(wanted)
+        return SOME_FEW_ROWS if has_some else None
 
     @property
     def _wanted_statistics(self) -> bool | str:
