@@ -41,16 +41,25 @@ class Encoder:
         The fold whose rows no mean includes.
     n_threads : int
         Number of threads.
+    exposure : float64 [rows] or None
+        Where it is given, means are rates: sums of the target by sums of the exposure.
     """
 
     def __init__(
-        self, rows: Rows, targets: Sequence[Floats], fold: Numbers, left_out: int, n_threads: int
+        self,
+        rows: Rows,
+        targets: Sequence[Floats],
+        fold: Numbers,
+        left_out: int,
+        n_threads: int,
+        exposure: Floats | None = None,
     ) -> None:
         self.fold, self.left_out, self._n_threads = fold, left_out, n_threads
         self._n_folds = int(max(fold.max(), left_out)) + 1
         self._copies = rows.copies
-        self._weight = np.ones(rows.n) if rows.weight is None else rows.weight
-        self._products = [self._weight * one for one in targets]
+        weight = np.ones(rows.n) if rows.weight is None else rows.weight
+        self._products = [weight * one for one in targets]
+        self._weight = weight if exposure is None else weight * exposure
         counted = fold != left_out
         counts = np.ones(rows.n, dtype=np.int64) if rows.copies is None else rows.copies
         self._n_rows = int(counts[counted].sum())
@@ -166,9 +175,11 @@ def targets_of(rows: Rows, n_classes: int) -> list[Floats]:
     return [(rows.target == k).astype(np.float64) for k in range(n_classes)]
 
 
-def names_of_statistics(classes: NDArray[Any] | None) -> tuple[str, ...]:
+def names_of_statistics(
+    classes: NDArray[Any] | None, *, are_rates: bool = False
+) -> tuple[str, ...]:
     """Names of the statistics, in the order of `targets_of`."""
     if classes is None:
-        return ("mean of y",)
+        return ("rate of y" if are_rates else "mean of y",)
     shown = classes[1:] if len(classes) == 2 else classes
     return tuple(f"share of {label}" for label in shown.tolist())

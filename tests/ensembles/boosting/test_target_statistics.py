@@ -424,6 +424,7 @@ def test_when_there_are_none() -> None:
         (BoostedTreesRegressor(quality="fast", target_statistics=True, **QUICK), Y, {}, True),
         (BoostedTreesRegressor(target_statistics=False, **FEW_ROUNDS), Y, {}, False),
         (BoostedTreesRegressor(**FEW_ROUNDS), Y, {"offset": np.ones(len(Y))}, False),
+        (BoostedTreesClassifier(**FEW_ROUNDS), TWO, {"offset": np.ones(len(Y))}, False),
         (BoostedTreesClassifier(**FEW_ROUNDS), many, {}, False),
         (BoostedTreesClassifier(target_statistics=True, **FEW_ROUNDS), many, {}, True),
     ]

@@ -39,6 +39,7 @@ from weald.ensembles.boosted_trees.folds import BoosterFolds, trainings_of
 from weald.ensembles.boosted_trees.target_statistics import (
     TargetStatistics,
     encoder_of,
+    hides_means,
     inner_folds,
 )
 from weald.ensembles.boosted_trees.trained_state import TrainedState
@@ -135,7 +136,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, kept, seed=training.seed)
         trainings = trainings_of(training, folds)
         if self._plan.has_numbers:
-            statistics = self._statistics(trainings, folds, n_classes, has_groups=has_groups)
+            statistics = self._statistics(trainings, folds, loss, has_groups=has_groups)
             self._columns, trainings = statistics.plan, statistics.trainings
         classified = self._with_class_weight(training, class_weight)
         if checkpoint is not None:
@@ -165,19 +166,20 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self,
         trainings: Sequence[Training],
         folds: BoosterFolds | None,
-        n_classes: int,
+        loss: Loss,
         *,
         has_groups: bool,
     ) -> TargetStatistics:
         """The target statistics of the boosters' rows."""
         first = trainings[0]
         inner = inner_folds(first, has_groups=has_groups, n_threads=self._n_threads)
-        targets = targets_of(first.rows, n_classes)
+        targets = targets_of(first.rows, self._n_classes)
         encoders = [
-            encoder_of(one, folds, k, targets, inner, self._n_threads)
+            encoder_of(one, folds, k, targets, inner, loss, self._n_threads)
             for k, one in enumerate(trainings)
         ]
-        names = names_of_statistics(getattr(self, "classes_", None))
+        classes, are_rates = getattr(self, "classes_", None), first.rows.offset is not None
+        names = names_of_statistics(classes, are_rates=are_rates)
         return TargetStatistics.of(self._plan, trainings, encoders, names)
 
     def _boosters(
@@ -238,7 +240,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         rows = rows.in_groups(groups, kept)
         is_log = self._n_classes > 0 or loss.of_exponents
         rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=is_log)
-        return self._without_unused_numbers(rows)
+        return self._without_unused_numbers(rows, loss)
 
     def _with_offset_val(
         self,
@@ -251,14 +253,13 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         is_log = self._n_classes > 0 or loss.of_exponents
         return validation_with_offset(validation, rows, X_val, offset_val, of_exponents=is_log)
 
-    def _without_unused_numbers(self, rows: Rows) -> Rows:
+    def _without_unused_numbers(self, rows: Rows, loss: Loss) -> Rows:
         """Drop the numbers of levels if the task or the offsets allow no target statistics."""
         if not self._plan.has_numbers:
             return rows
-        wanted, has_offset = self._wanted_statistics, rows.offset is not None
-        n_classes = self._n_classes
+        wanted, n_classes = self._wanted_statistics, self._n_classes
         if n_classes != 1 and uses_statistics(
-            wanted, self.quality, n_classes, has_offset=has_offset
+            wanted, self.quality, n_classes, hides_means=hides_means(rows, loss)
         ):
             return rows
         assert isinstance(rows.table, ColumnTable)
@@ -270,7 +271,10 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     ) -> BoosterSettings:
         """The parameters, with "auto" replaced; a warm start keeps those of the first fit."""
         has_loss = not is_loss(self.scoring) or getattr(loss, "has_loss", True)
-        settings = chosen_settings(self, rows, validation, n_classes, has_loss=has_loss)
+        hidden = hides_means(rows, loss)
+        settings = chosen_settings(
+            self, rows, validation, n_classes, has_loss=has_loss, hides_means=hidden
+        )
         before = self.auto_settings_ if self.warm_start and hasattr(self, "_state") else {}
         kept = {
             name: value

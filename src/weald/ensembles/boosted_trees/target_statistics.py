@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weald.data import ColumnPlan, ColumnTable
+from weald.data import ColumnPlan, ColumnTable, Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.level_statistics import (
@@ -17,6 +17,7 @@ from weald.ensembles.level_statistics import (
     folds_of,
 )
 from weald.ensembles.rounds.loop import Training
+from weald.losses import Loss
 
 # With fewer folds of boosters, too few rows would be left to encode the others.
 _ENOUGH_FOLDS = 4
@@ -77,6 +78,7 @@ def encoder_of(
     booster: int,
     targets: Sequence[Floats],
     inner: Numbers,
+    loss: Loss,
     n_threads: int,
 ) -> Encoder:
     """The encoder of a booster.
@@ -91,7 +93,20 @@ def encoder_of(
         fold[: folds.n] = folds.fold[booster // folds.n_folds]
     elif training.held_out is not None:
         fold = np.where(training.held_out, left_out, inner)
-    return Encoder(training.rows, targets, fold, left_out, n_threads)
+    exposure = exposure_of(training.rows, loss)
+    return Encoder(training.rows, targets, fold, left_out, n_threads, exposure)
+
+
+def exposure_of(rows: Rows, loss: Loss) -> Floats | None:
+    """What the offsets multiply predictions by, up to a common factor; None: no offsets."""
+    if rows.offset is None:
+        return None
+    return np.ascontiguousarray(loss.predictions(rows.offset - rows.offset.max())[:, 0])
+
+
+def hides_means(rows: Rows, loss: Loss) -> bool:
+    """Whether rows have offsets that do not divide their targets, as exposures do."""
+    return rows.offset is not None and not loss.has_log_link
 
 
 def inner_folds(training: Training, *, has_groups: bool, n_threads: int) -> Numbers:

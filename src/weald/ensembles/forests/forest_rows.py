@@ -204,8 +204,8 @@ class TrainingRows(NamedTuple):
         """Rows, by their place in the order of content, as a tree sees them if they are new."""
         index = self.ordered.index[some]
         if self.statistics is None:
-            table: Table = np.ascontiguousarray(as_one_array(self.rows.table)[index])
-            return table
+            whole: Any = as_one_array(self.rows.table)
+            return np.ascontiguousarray(whole[index])
         assert isinstance(self.rows.table, ColumnTable)
         return self.statistics.new_rows(tree, self.rows.table[index])
 
