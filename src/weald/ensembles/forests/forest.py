@@ -432,7 +432,8 @@ class ForestModel(BaggedForest, ForestTrees, EncodesDroppedLevels):
         warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         if self.oob_score and not hasattr(self, "oob_score_"):
             return False
-        self._columns = self._grown_on
+        if self._plan.has_numbers:  # of the table just read
+            self._columns = self._grown_on
         return True
 
     @property
