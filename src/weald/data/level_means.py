@@ -1,18 +1,32 @@
 """Categorical columns with target statistics: means of the target by level, as numeric columns."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data.columns import Category, Level, count_levels, kept_levels
+from weald.data.columns import BYTE_LEVELS, RARE, Category, Level, count_levels, kept_levels
 from weald.data.values import Floats, Values
 
-# Up to so many levels, or if each has so many rows, splits in sets of levels are enough; of columns
-# with statistics, only levels of so many rows are split in sets.
-_FEW_LEVELS, _SET_ROWS = 10, 30
+# Of columns with statistics, only levels of so many rows are split in sets.
+_SET_ROWS = 30
+
+
+class LevelRule(NamedTuple):
+    """Which columns get target statistics: those of more levels, some of which have fewer rows."""
+
+    n_levels: int
+    n_rows: int
+
+    def asks_for(self, counts: Collection[int]) -> bool:
+        """Whether a column whose levels have these numbers of rows gets statistics."""
+        return len(counts) > self.n_levels and min(counts) < self.n_rows
+
+
+SOME_FEW_ROWS = LevelRule(10, _SET_ROWS)
+SOME_DROPPED = LevelRule(BYTE_LEVELS, RARE)  # without statistics, levels are dropped
 
 
 @dataclass(frozen=True)
@@ -25,17 +39,17 @@ class CodedCategory(Category):
 
     known: tuple[Level, ...]
 
-    @classmethod
-    def from_values(
-        cls, values: Values, counted: NDArray[np.bool_] | None
+    @staticmethod
+    def by_rule(
+        rule: LevelRule, values: Values, counted: NDArray[np.bool_] | None
     ) -> tuple[Category, list[NDArray[Any]]]:
-        """As for a `Category`, which it is if statistics are not worth while."""
+        """As `from_values`; a `Category` if the rule does not ask for statistics."""
         codes, level_of, total = count_levels(values, counted)
         column: Category
-        if len(total) <= _FEW_LEVELS or min(total.values()) >= _SET_ROWS:
-            column = Category.of_counts(total, len(values), values.label)
-        else:
+        if rule.asks_for(total.values()):
             column = CodedCategory(kept_levels(total, _SET_ROWS), tuple(sorted(total)))
+        else:
+            column = Category.of_counts(total, len(values), values.label)
         return column, column._arrays(codes, level_of)
 
     @property
@@ -81,38 +95,41 @@ class EncodedCategory(CodedCategory):
 
     Attributes
     ----------
-    means : float64 [boosters, statistics, levels + 2]
+    means : float64 [base estimators, statistics, levels + 2]
         Mean of the target for each level of `known`, for missing values and for levels that did not
-        occur in the fit.
+        occur in the fit. Boosters, and trees on bootstrap samples, have means of their own.
     statistics : tuple of str
         Names of the statistics.
+    owner : str
+        What has means of its own, in names of columns.
     """
 
     means: NDArray[np.float64]
     statistics: tuple[str, ...]
+    owner: str = "booster"
 
     def __post_init__(self) -> None:
         self.means.setflags(write=False)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        n_boosters = len(self.means)
-        if n_boosters == 1:
+        n_owners = len(self.means)
+        if n_owners == 1:
             return "", *self.statistics
-        numbers = range(1, n_boosters + 1)
-        return "", *(f"{name}, booster {k}" for k in numbers for name in self.statistics)
+        numbers = range(1, n_owners + 1)
+        return "", *(f"{name}, {self.owner} {k}" for k in numbers for name in self.statistics)
 
     def as_read(self) -> CodedCategory:
         """The column as it was read in the fit."""
         return CodedCategory(self.levels, self.known)
 
-    def of_booster(self, booster: int) -> "EncodedCategory":
-        """The column with the statistics of one booster only."""
-        return replace(self, means=self.means[booster : booster + 1])
+    def of_owner(self, owner: int) -> "EncodedCategory":
+        """The column with the statistics of one booster or tree only."""
+        return replace(self, means=self.means[owner : owner + 1])
 
     def means_of(self, numbers: NDArray[np.intp]) -> list[NDArray[Any]]:
         """The statistics of rows, given the numbers of their levels."""
-        return [own[numbers] for of_booster in self.means for own in of_booster]
+        return [own[numbers] for of_owner in self.means for own in of_owner]
 
     def _arrays(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> list[NDArray[Any]]:
         return [

@@ -18,10 +18,9 @@ def numbered_columns(
 ) -> Iterator[tuple[int, CodedCategory, NDArray[Any], NDArray[np.intp]]]:
     """Yield the columns with numbers of levels: index, column, its values and its numbers."""
     firsts = np.searchsorted(plan.owner, np.arange(len(plan.columns)))
-    for i, column in enumerate(plan.columns):
-        if isinstance(column, CodedCategory):
-            values, numbers = table.columns[firsts[i] : firsts[i] + 2]
-            yield i, column, values, numbers.astype(np.intp)
+    for i, column in plan.coded.items():
+        values, numbers = table.columns[firsts[i] : firsts[i] + 2]
+        yield i, column, values, numbers.astype(np.intp)
 
 
 def exchanged(

@@ -18,7 +18,7 @@ from weald.data.columns import (
     has_no_value,
     is_all_nan,
 )
-from weald.data.level_means import CodedCategory, EncodedCategory
+from weald.data.level_means import CodedCategory, EncodedCategory, LevelRule
 from weald.data.text_columns import advise_of_text
 from weald.data.values import Kind, Values
 
@@ -120,9 +120,14 @@ class ColumnPlan:
     # ---- target statistics ----
 
     @cached_property
+    def coded(self) -> dict[int, CodedCategory]:
+        """By index, the columns that are read with the numbers of their levels."""
+        return {i: one for i, one in enumerate(self.columns) if isinstance(one, CodedCategory)}
+
+    @cached_property
     def has_numbers(self) -> bool:
         """Whether a column is read with the numbers of its levels, for target statistics."""
-        return any(isinstance(column, CodedCategory) for column in self.columns)
+        return bool(self.coded)
 
     @cached_property
     def has_statistics(self) -> bool:
@@ -138,11 +143,11 @@ class ColumnPlan:
             )
         )
 
-    def of_booster(self, booster: int) -> "ColumnPlan":
-        """The plan with the target statistics of one booster only."""
+    def of_owner(self, owner: int) -> "ColumnPlan":
+        """The plan with the target statistics of one booster or tree only."""
         return ColumnPlan(
             tuple(
-                column.of_booster(booster) if isinstance(column, EncodedCategory) else column
+                column.of_owner(owner) if isinstance(column, EncodedCategory) else column
                 for column in self.columns
             )
         )
@@ -153,7 +158,7 @@ def fit_plan(
     chosen: NDArray[np.bool_] | None,
     counted: NDArray[np.bool_] | None,
     *,
-    numbers_levels: bool = False,
+    numbers_levels: LevelRule | None = None,
 ) -> tuple[ColumnPlan, list[NDArray[Any]]]:
     """Determine the type of each column, and convert the table.
 
@@ -164,7 +169,7 @@ def fit_plan(
     counted
         Mask of rows with positive weight (None: all); categories of other rows are ignored.
     numbers_levels
-        Whether columns of many levels are read with the numbers of all levels.
+        Which columns are read with the numbers of all their levels, for target statistics.
     """
     columns: list[Column] = []
     arrays: list[NDArray[Any]] = []
@@ -184,7 +189,7 @@ def _fit_column(
     is_category: bool | None,
     counted: NDArray[np.bool_] | None,
     *,
-    numbers_levels: bool,
+    numbers_levels: LevelRule | None,
 ) -> tuple[Column, list[NDArray[Any]]]:
     kind = values.kind
     if kind is Kind.MOMENT or kind is Kind.SPAN:
@@ -196,8 +201,10 @@ def _fit_column(
         moments: Column = Moment.from_values(values) if kind is Kind.MOMENT else Span()
         return moments, moments.read(values)
     if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
-        kind_of_column = CodedCategory if numbers_levels else Category
-        column, read = kind_of_column.from_values(values, counted)
+        if numbers_levels is None:
+            column, read = Category.from_values(values, counted)
+        else:
+            column, read = CodedCategory.by_rule(numbers_levels, values, counted)
         if is_category is None and kind is Kind.TEXT:
             advise_of_text(values.label, column.levels)
         return column, list(read)

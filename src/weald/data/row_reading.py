@@ -146,8 +146,9 @@ def _encoded_cell(
 ) -> Callable[[Any, list[float]], None]:
     """As `_cell`, for a category and its target statistics."""
     index_of = {level: float(i) for i, level in enumerate(column.levels)}
-    numbers = np.arange(len(column.known))
-    means = np.stack(column.means_of(numbers), axis=1).tolist()
+    numbers = np.arange(len(column.known) + 1)  # the last: missing values
+    *means, of_missing = np.stack(column.means_of(numbers), axis=1).tolist()
+    missing = [np.nan, *of_missing]
     parts_of = {
         level: [index_of.get(level, np.nan), *own]
         for level, own in zip(column.known, means, strict=True)
@@ -155,7 +156,9 @@ def _encoded_cell(
 
     def level(value: Any, found: list[float]) -> None:
         parts = parts_of.get(value) if type(value) in _LEVELS else None
-        if parts is None:
+        if value is None:
+            found.extend(missing)
+        elif parts is None:
             as_column(value, found)
         else:
             found.extend(parts)

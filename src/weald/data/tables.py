@@ -81,7 +81,7 @@ def table_for_fit(
         columns,
         chosen_columns(choice, names, X.shape[1]),
         None if sample_weight is None else checked_weights(sample_weight, X.shape[0]) > 0,
-        numbers_levels=getattr(estimator, "_numbers_levels", False),
+        numbers_levels=getattr(estimator, "_numbers_levels", None),
     )
     return _table_of(estimator._columns, arrays, [one.label for one in columns]), target
 

@@ -51,5 +51,5 @@ def advise_of_rare(label: str, n_levels: int, n_kept: int, share: float) -> None
         f"{label} has {n_levels:,} categories, of which {n_levels - n_kept:,} are treated as "
         f"missing, because they have too few rows; they hold {share:.0%} of the rows. Encode the "
         "column, for example by sklearn.preprocessing.TargetEncoder, drop it if it identifies "
-        "rows, or use BoostedTrees with target_statistics=True, which they have by default."
+        "rows, or use BoostedTrees, a forest or boosting with target_statistics=True."
     )

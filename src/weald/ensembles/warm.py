@@ -72,7 +72,7 @@ def check_warm_start(
             "warm_start continues the previous fit, which had other classes or base estimators. "
             "Set warm_start=False to fit from scratch."
         )
-    before, now = plans
+    before, now = [plan.as_read() for plan in plans]
     if before.n_columns != now.n_columns:
         raise ValueError(
             f"warm_start continues a fit on {before.n_columns} columns; got {now.n_columns}. "
@@ -82,4 +82,16 @@ def check_warm_start(
         raise ValueError(
             "warm_start continues a fit on columns of other kinds or categories. "
             "Set warm_start=False to fit from scratch."
+        )
+
+
+def check_statistics(before: ColumnPlan, now: ColumnPlan) -> None:
+    """Raise if target statistics are not those of the earlier fit."""
+    if not now.has_statistics:
+        return
+    if fingerprint(before.fingerprint_arrays()) != fingerprint(now.fingerprint_arrays()):
+        raise ValueError(
+            "warm_start continues a fit whose categories have target statistics of other rows. "
+            "Pass the same rows, or set target_statistics=False for both fits, or "
+            "warm_start=False to fit from scratch."
         )

@@ -1,6 +1,7 @@
 """Training of random forests and extremely randomised trees."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,8 +66,8 @@ class ForestRows:
 
     Attributes
     ----------
-    ranks : RankedTable
-        The table as ranks.
+    ranks : RankedTable or callable
+        The table as ranks; a function of the number of a tree if each has columns of its own.
     values : float64 [rows] or [outputs, rows] or None
         Regression target.
     classes : int32 [rows] or [rows, outputs] or None
@@ -85,7 +86,7 @@ class ForestRows:
         Offset of the classes of each output, and the total, for several outputs.
     """
 
-    ranks: "_native.RankedTable"
+    ranks: "_native.RankedTable | Callable[[int], _native.RankedTable]"
     values: Floats | None
     classes: NDArray[np.int32] | None
     n_classes: int
@@ -148,6 +149,18 @@ class OutOfBag:
     def __post_init__(self) -> None:
         self.counts = np.zeros(len(self.sums), dtype=np.int32)
 
+    def empty(self) -> "OutOfBag":
+        """Sums of no predictions."""
+        squares = None if self.squares is None else np.zeros_like(self.squares)
+        return OutOfBag(np.zeros_like(self.sums), squares)
+
+    def add(self, other: "OutOfBag") -> None:
+        """Add the predictions of other trees."""
+        self.sums += other.sums
+        self.counts += other.counts
+        if self.squares is not None and other.squares is not None:
+            self.squares += other.squares
+
     def means(self) -> Floats:
         """Mean out-of-bag predictions; NaN for rows that are in every sample."""
         counts = np.where(self.counts > 0, self.counts, np.nan)
@@ -169,17 +182,13 @@ class ForestGrower:
         n_threads: int,
         out_of_bag: OutOfBag | None = None,
     ) -> None:
-        self._rows = rows
+        self._rows, self._limits, self._seed = rows, limits, seed
+        self._n_threads, self._out_of_bag = n_threads, out_of_bag
         self._arguments: dict[str, Any] = dict(
-            table=rows.ranks,
-            params=limits.native(seed, n_threads),
             bootstrap=rows.bootstrap,
             weight=rows.weight,
             **rows.native_target(),
             copies=rows.copies,
-            oob_sums=None if out_of_bag is None else out_of_bag.sums,
-            oob_counts=None if out_of_bag is None else out_of_bag.counts,
-            oob_squares=None if out_of_bag is None else out_of_bag.squares,
         )
 
     def grow(
@@ -206,15 +215,58 @@ class ForestGrower:
 
     def score(self, trees: range) -> None:
         """Grow trees only for their out-of-bag predictions."""
-        _native.grow_forest(**self._arguments, first=trees.start, n_trees=len(trees))
+        for _ in self._grown(trees):
+            pass
 
     def _batch(self, first: int, n_trees: int) -> Forest:
-        rows = self._rows
-        grown = Forest(
-            **_native.grow_forest(**self._arguments, first=first, n_trees=n_trees),
-            output=np.full(n_trees, -1, dtype=np.int32),
-            tree_weight=np.ones(n_trees),
-            base_score=np.zeros(rows.width),
-            n_columns=rows.n_columns,
+        parts = list(self._grown(range(first, first + n_trees)))
+        while len(parts) > 1:  # by pairs: one after another would copy each tree very often
+            rest = parts[len(parts) // 2 * 2 :]
+            parts = [a.joined(b) for a, b in zip(parts[::2], parts[1::2], strict=False)] + rest
+        return parts[0].with_mean_gains(self._rows.n_outputs)
+
+    def _grown(self, trees: range) -> Iterator[Forest]:
+        """The trees: in one forest, or one by one if each has columns of its own."""
+        ranks = self._rows.ranks
+        if not callable(ranks):
+            yield self._on_table(ranks, trees, self._out_of_bag, self._n_threads)
+            return
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            for first in range(trees.start, trees.stop, self._n_threads):
+                some = range(first, min(first + self._n_threads, trees.stop))
+                for forest, out_of_bag in pool.map(self._alone, some):
+                    if self._out_of_bag is not None and out_of_bag is not None:
+                        self._out_of_bag.add(out_of_bag)
+                    yield forest
+
+    def _alone(self, tree: int) -> tuple[Forest, OutOfBag | None]:
+        """A tree on a table of its own, and its out-of-bag predictions, by one thread."""
+        assert callable(self._rows.ranks)
+        out_of_bag = None if self._out_of_bag is None else self._out_of_bag.empty()
+        ranks = self._rows.ranks(tree)
+        return self._on_table(ranks, range(tree, tree + 1), out_of_bag, 1), out_of_bag
+
+    def _on_table(
+        self,
+        ranks: "_native.RankedTable",
+        trees: range,
+        out_of_bag: OutOfBag | None,
+        n_threads: int,
+    ) -> Forest:
+        grown = _native.grow_forest(
+            table=ranks,
+            params=self._limits.native(self._seed, n_threads),
+            **self._arguments,
+            oob_sums=None if out_of_bag is None else out_of_bag.sums,
+            oob_counts=None if out_of_bag is None else out_of_bag.counts,
+            oob_squares=None if out_of_bag is None else out_of_bag.squares,
+            first=trees.start,
+            n_trees=len(trees),
         )
-        return grown.with_mean_gains(rows.n_outputs)
+        return Forest(
+            **grown,
+            output=np.full(len(trees), -1, dtype=np.int32),
+            tree_weight=np.ones(len(trees)),
+            base_score=np.zeros(self._rows.width),
+            n_columns=self._rows.n_columns,
+        )

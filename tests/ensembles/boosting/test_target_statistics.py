@@ -12,7 +12,7 @@ from sklearn.preprocessing import TargetEncoder
 
 import weald
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles.boosted_trees.target_statistics import SMOOTHING
+from weald.ensembles.level_statistics import SMOOTHING
 from weald.errors import WealdWarning
 
 pd = pytest.importorskip("pandas")
@@ -125,12 +125,19 @@ def test_one_booster_encodes_training_rows_by_other_folds_and_the_rest_by_all() 
         assert abs(found - of_all(level)).min() > 1e-9
 
 
-def test_equal_rows_of_one_booster_are_never_in_one_anothers_statistic() -> None:
-    twice, y = pd.concat([X, X], ignore_index=True), np.concatenate([Y, Y])
-    twice["city"] = np.tile([f"c{i}" for i in range(len(X))], 2)  # two equal rows a city
-    given = {**QUICK, "n_estimators": 5}
-    _, (table,), _ = encodings(BoostedTreesRegressor, twice, y, given)
-    assert table[:, 1] == pytest.approx(y.mean())
+@pytest.mark.parametrize("n_bags", [5, None])
+def test_folds_do_not_tell_targets(n_bags: Any) -> None:
+    """Rows that are equal but for the target: the other folds must not lack just that target."""
+    rng = np.random.default_rng(0)
+    share = rng.beta(1, 1, 300)
+
+    def draw() -> Any:
+        level = rng.integers(0, 300, 3000)
+        return pd.DataFrame({"city": [f"c{i}" for i in level]}), rng.random(3000) < share[level]
+
+    (table, y), (new, new_y) = draw(), draw()
+    model = BoostedTreesClassifier(n_bags=n_bags, n_estimators=30, **QUICK).fit(table, y)
+    assert model.score(new, new_y) > 0.68
 
 
 def test_groups_are_never_in_their_own_statistic() -> None:
@@ -417,6 +424,7 @@ def test_when_there_are_none() -> None:
         (BoostedTreesRegressor(quality="fast", target_statistics=True, **QUICK), Y, {}, True),
         (BoostedTreesRegressor(target_statistics=False, **FEW_ROUNDS), Y, {}, False),
         (BoostedTreesRegressor(**FEW_ROUNDS), Y, {"offset": np.ones(len(Y))}, False),
+        (BoostedTreesClassifier(**FEW_ROUNDS), TWO, {"offset": np.ones(len(Y))}, False),
         (BoostedTreesClassifier(**FEW_ROUNDS), many, {}, False),
         (BoostedTreesClassifier(target_statistics=True, **FEW_ROUNDS), many, {}, True),
     ]
@@ -470,7 +478,7 @@ def test_exported_forms_refuse_statistics() -> None:
 )
 def test_dropped_levels_are_reported(estimator: str) -> None:
     table, y = sample(500, 8)
-    given = {"quality": "fast"} if estimator.startswith("Boosted") else {}
+    given = {} if estimator.startswith("Decision") else {"target_statistics": False}
     with pytest.warns(WealdWarning, match=r"Column 'city' has 500 categories.*100% of the rows"):
         getattr(weald, estimator)(**given).fit(table, y)
     mostly = pd.concat([table[:100], table[:1].sample(4000, replace=True, random_state=0)])

@@ -150,6 +150,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         on_bad_member: str = "stop",
         criterion: str | None = None,
         categorical_features: Any = "from_dtype",
+        target_statistics: Any = "auto",
         store_weights: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -162,6 +163,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         self.on_bad_member = on_bad_member
         self.criterion = criterion
         self.categorical_features = categorical_features
+        self.target_statistics = target_statistics
         self.store_weights = store_weights
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -184,7 +186,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
-            rows = self._rows_for_estimators(rows)
+            rows = self._rows_for_estimators(self._encoded(rows, len(self.classes_)))
             self._check_choices()
             form = Form(str(self.form), len(self.classes_), float(self.learning_rate))
             training = training_of(

@@ -18,9 +18,11 @@ from weald.data import (
     levels_of,
     table_for_predict,
 )
+from weald.data.level_means import LevelRule
 from weald.ensembles.adaboost.adaboost_training import HardestRows, Training, hardest_rows
 from weald.ensembles.adaboost.row_weights import RowWeights
-from weald.ensembles.base import CheckedEstimator, Floats, TreeModel
+from weald.ensembles.base import CheckedEstimator, Floats
+from weald.ensembles.dropped_levels import STATISTICS_LIMITS, EncodesDroppedLevels
 from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.truncation import Truncatable
 from weald.parameters import Columns, Jobs, Limit, NoneOr, ObjectWith, OneOf, Real, Seed, Whole
@@ -33,6 +35,7 @@ LIMITS: Mapping[str, Limit] = {
     "learning_rate": Real(0.0, open_below=True),
     "reweight": OneOf(("weighting", "resampling")),
     "categorical_features": Columns(),
+    **STATISTICS_LIMITS,
     "store_weights": OneOf((True, False)),
     "random_state": Seed(),
     "n_jobs": Jobs(),
@@ -42,7 +45,7 @@ LIMITS: Mapping[str, Limit] = {
 _RUNAWAY = 1e200
 
 
-class AdaBoost(Truncatable, TreeModel):
+class AdaBoost(Truncatable, EncodesDroppedLevels):
     """Base estimators fitted in sequence to rows reweighted by the errors so far.
 
     Parameters
@@ -108,6 +111,19 @@ class AdaBoost(Truncatable, TreeModel):
     _predicts_by_forest: ClassVar[bool] = False
     _limits: ClassVar[Mapping[str, Limit]]
     _estimators: list[Any] | None  # None: the trees of forest_, not yet wrapped as estimators
+
+    @property
+    def _numbers_levels(self) -> LevelRule | None:
+        return super()._numbers_levels if self.estimator is None else None
+
+    def _encoded(self, rows: Rows, n_classes: int) -> Rows:
+        """The rows with target statistics of rare categories, if there are any."""
+        if self.target_statistics is True and self.estimator is not None:
+            raise ValueError(
+                "target_statistics=True needs weald's own trees (estimator=None); got "
+                f"{type(self.estimator).__name__}. Leave target_statistics at 'auto'."
+            )
+        return self._encoded_by_folds(self._without_unused_numbers(rows, n_classes), n_classes)
 
     def _rows_for_estimators(self, rows: Rows) -> Rows:
         """Rows with the table for the base estimators: one array unless it has categories.

@@ -119,6 +119,7 @@ class AdaBoostRegressor(Regressor, AdaBoost):
         loss: str = "linear",
         reweight: str = "resampling",
         categorical_features: Any = "from_dtype",
+        target_statistics: Any = "auto",
         store_weights: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -129,6 +130,7 @@ class AdaBoostRegressor(Regressor, AdaBoost):
         self.loss = loss
         self.reweight = reweight
         self.categorical_features = categorical_features
+        self.target_statistics = target_statistics
         self.store_weights = store_weights
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -150,7 +152,8 @@ class AdaBoostRegressor(Regressor, AdaBoost):
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
-            rows = self._rows_for_estimators(number_rows(self, X, y, sample_weight))
+            rows = self._encoded(number_rows(self, X, y, sample_weight), 0)
+            rows = self._rows_for_estimators(rows)
             if self.estimator is None:
                 rows = rows.with_moderate_target()
             training = training_of(

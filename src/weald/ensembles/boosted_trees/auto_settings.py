@@ -6,6 +6,7 @@ from typing import Any
 from weald.data import Rows, ValidationRows
 from weald.data.columns import Category
 from weald.ensembles.boosted_trees.early_stopping import Patience
+from weald.ensembles.level_statistics import MOST_CLASSES
 from weald.ensembles.rounds.scoring import is_loss
 
 # Up to so many rows, boosters on folds choose the number of rounds and are averaged; above, one
@@ -14,9 +15,6 @@ FOLD_ROWS = 30_000
 
 # With fewer rows (or groups) there is nothing to validate on: a fixed number of rounds is made.
 _FEW_ROWS = 10
-
-# Target statistics of so many classes, each in a column, would outnumber the other columns.
-_MOST_CLASSES = 10
 
 _FIXED = 100  # rounds without early stopping
 _MOST = 5_000  # rounds with early stopping
@@ -86,6 +84,7 @@ def chosen_settings(
     n_classes: int,
     *,
     has_loss: bool = True,
+    hides_means: bool = False,
 ) -> BoosterSettings:
     """Replace "auto" by what `quality`, the task and the number of rows suggest.
 
@@ -97,6 +96,8 @@ def chosen_settings(
         0 for a regression.
     has_loss : bool
         Whether validation rows can be scored; a user's loss may only have derivatives.
+    hides_means : bool
+        Whether means of the target say little, because of offsets that are no exposures.
     """
     n_units = rows.n if rows.groups is None else rows.groups.n
     stops = _stops_early(model, n_units, validation, has_loss)
@@ -110,7 +111,7 @@ def chosen_settings(
         values = {**values, "n_bags": None}
     values = {**values, "early_stopping": stops, "n_estimators": _MOST if stops else _FIXED}
     statistics = uses_statistics(
-        model.target_statistics, model.quality, n_classes, has_offset=rows.offset is not None
+        model.target_statistics, model.quality, n_classes, hides_means=hides_means
     )
     values = {**values, "target_statistics": statistics}
     given: dict[str, Any] = {name: getattr(model, name, "auto") for name in values}
@@ -127,17 +128,17 @@ def may_stop_early(model: Any) -> bool:
     return is_auto(model.n_estimators) and model.quality != "fast"
 
 
-def uses_statistics(wanted: bool | str, quality: str, n_classes: int, *, has_offset: bool) -> bool:
+def uses_statistics(wanted: bool | str, quality: str, n_classes: int, *, hides_means: bool) -> bool:
     """Whether categories of many levels get target statistics."""
     if not is_auto(wanted):
-        if wanted and has_offset:
+        if wanted and hides_means:
             raise ValueError(
-                "target_statistics=True cannot be combined with offset: the mean target of a "
-                "category says little without the offsets of its rows. Leave target_statistics at "
-                "'auto', or set it to False."
+                "target_statistics=True cannot be combined with offset, unless the loss has a log "
+                "link: the mean target of a category says little without the offsets of its rows. "
+                "Leave target_statistics at 'auto', or set it to False."
             )
         return bool(wanted)
-    return quality != "fast" and not has_offset and n_classes <= _MOST_CLASSES
+    return quality != "fast" and not hides_means and n_classes <= MOST_CLASSES
 
 
 def _stops_early(

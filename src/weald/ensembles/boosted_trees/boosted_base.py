@@ -22,6 +22,7 @@ from weald.data import (
     validation_with_offset,
     with_offset,
 )
+from weald.data.level_means import SOME_FEW_ROWS, LevelRule
 from weald.data.numbered_levels import without_numbers
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import (
@@ -33,19 +34,18 @@ from weald.ensembles.boosted_trees.auto_settings import (
 from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
 from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters, check_memory
 from weald.ensembles.boosted_trees.booster import Booster, Boosters, BoostingRun
-from weald.ensembles.boosted_trees.booster_columns import BoosterColumns
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.folds import BoosterFolds, trainings_of
 from weald.ensembles.boosted_trees.target_statistics import (
     TargetStatistics,
     encoder_of,
+    hides_means,
     inner_folds,
-    names_of_statistics,
-    targets_of,
 )
 from weald.ensembles.boosted_trees.trained_state import TrainedState
 from weald.ensembles.class_weights import validation_by_class, weighted_by_class
 from weald.ensembles.constant_models import advise_of_constant
+from weald.ensembles.level_statistics import names_of_statistics, targets_of
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
 from weald.ensembles.rounds.callbacks import TakesCallbacks
@@ -56,6 +56,7 @@ from weald.ensembles.rounds.scoring import LOSS, is_loss, watched_metric
 from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import staged_scores
+from weald.ensembles.statistics_columns import OwnersColumns
 from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, scaled, units_of
 from weald.resampling import OrderedRows, ordered_rows
@@ -135,7 +136,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, kept, seed=training.seed)
         trainings = trainings_of(training, folds)
         if self._plan.has_numbers:
-            statistics = self._statistics(trainings, folds, n_classes, has_groups=has_groups)
+            statistics = self._statistics(trainings, folds, loss, has_groups=has_groups)
             self._columns, trainings = statistics.plan, statistics.trainings
         classified = self._with_class_weight(training, class_weight)
         if checkpoint is not None:
@@ -165,19 +166,20 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self,
         trainings: Sequence[Training],
         folds: BoosterFolds | None,
-        n_classes: int,
+        loss: Loss,
         *,
         has_groups: bool,
     ) -> TargetStatistics:
         """The target statistics of the boosters' rows."""
         first = trainings[0]
         inner = inner_folds(first, has_groups=has_groups, n_threads=self._n_threads)
-        targets = targets_of(first.rows, n_classes)
+        targets = targets_of(first.rows, self._n_classes)
         encoders = [
-            encoder_of(one, folds, k, targets, inner, self._n_threads)
+            encoder_of(one, folds, k, targets, inner, loss, self._n_threads)
             for k, one in enumerate(trainings)
         ]
-        names = names_of_statistics(getattr(self, "classes_", None))
+        classes, are_rates = getattr(self, "classes_", None), first.rows.offset is not None
+        names = names_of_statistics(classes, are_rates=are_rates)
         return TargetStatistics.of(self._plan, trainings, encoders, names)
 
     def _boosters(
@@ -193,7 +195,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         Bins are learned from the rows of all boosters, `training`; they depend on sample weights,
         not on class weights. Boosters with target statistics have tables of their own.
         """
-        plan = self._plan.of_booster(0)
+        plan = self._plan.of_owner(0)
         own = [self._with_class_weight(one, class_weight) for one in trainings]
         # The seed of column sampling is that of the fit.
         classified = self._with_class_weight(training, class_weight)
@@ -205,7 +207,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             self._grower(self._binned(replace(training, rows=one.rows)), limits)
             for one in trainings
         ]
-        return Boosters(own, growers, limits, BoosterColumns(self._plan, len(own)))
+        return Boosters(own, growers, limits, OwnersColumns(self._plan, len(own)))
 
     def _with_class_weight(self, training: Training, class_weight: Floats | None) -> Training:
         if class_weight is None:
@@ -213,10 +215,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         return replace(training, rows=weighted_by_class(training.rows, class_weight))
 
     @property
-    def _numbers_levels(self) -> bool:
-        """Whether tables are read with the numbers of levels, for target statistics."""
+    def _numbers_levels(self) -> LevelRule | None:
+        """Which columns are read with the numbers of levels, for target statistics."""
         wanted = self._wanted_statistics
-        return self.quality != "fast" if is_auto(wanted) else bool(wanted)
+        has_some = self.quality != "fast" if is_auto(wanted) else bool(wanted)
+        return SOME_FEW_ROWS if has_some else None
 
     @property
     def _wanted_statistics(self) -> bool | str:
@@ -237,7 +240,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         rows = rows.in_groups(groups, kept)
         is_log = self._n_classes > 0 or loss.of_exponents
         rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=is_log)
-        return self._without_unused_numbers(rows)
+        return self._without_unused_numbers(rows, loss)
 
     def _with_offset_val(
         self,
@@ -250,14 +253,13 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         is_log = self._n_classes > 0 or loss.of_exponents
         return validation_with_offset(validation, rows, X_val, offset_val, of_exponents=is_log)
 
-    def _without_unused_numbers(self, rows: Rows) -> Rows:
+    def _without_unused_numbers(self, rows: Rows, loss: Loss) -> Rows:
         """Drop the numbers of levels if the task or the offsets allow no target statistics."""
         if not self._plan.has_numbers:
             return rows
-        wanted, has_offset = self._wanted_statistics, rows.offset is not None
-        n_classes = self._n_classes
+        wanted, n_classes = self._wanted_statistics, self._n_classes
         if n_classes != 1 and uses_statistics(
-            wanted, self.quality, n_classes, has_offset=has_offset
+            wanted, self.quality, n_classes, hides_means=hides_means(rows, loss)
         ):
             return rows
         assert isinstance(rows.table, ColumnTable)
@@ -269,7 +271,10 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     ) -> BoosterSettings:
         """The parameters, with "auto" replaced; a warm start keeps those of the first fit."""
         has_loss = not is_loss(self.scoring) or getattr(loss, "has_loss", True)
-        settings = chosen_settings(self, rows, validation, n_classes, has_loss=has_loss)
+        hidden = hides_means(rows, loss)
+        settings = chosen_settings(
+            self, rows, validation, n_classes, has_loss=has_loss, hides_means=hidden
+        )
         before = self.auto_settings_ if self.warm_start and hasattr(self, "_state") else {}
         kept = {
             name: value

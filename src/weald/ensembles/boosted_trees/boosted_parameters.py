@@ -123,7 +123,8 @@ class BoostedParameters(ScoredModel):
         get target statistics: the mean target of the level (its share of each class) as further
         numeric columns, computed for each row without the row's own fold. Only levels of at least
         30 rows of such a column are split in sets. "auto": unless quality="fast", with more than 10
-        classes, or with `offset`.
+        classes, or with an `offset` of a loss without a log link. With a log link the statistic is
+        a rate: the sum of the targets by the sum of the exposures, exp(offset).
     early_stopping : bool or "auto", default="auto"
         Whether to stop when the validation loss no longer improves; the model is truncated to the
         best round. The validation set is `X_val`, or with `n_bags` the left-out folds, or else

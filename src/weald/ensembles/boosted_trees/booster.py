@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from weald.data import ColumnPlan
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
-from weald.ensembles.boosted_trees.booster_columns import BoosterColumns
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.early_stopping import EarlyStopping, LiveHistory
 from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters
@@ -34,6 +33,7 @@ from weald.ensembles.rounds.scoring import (
 )
 from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import NewtonTrees, in_user_units
+from weald.ensembles.statistics_columns import OwnersColumns
 from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, leaning
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
@@ -79,14 +79,14 @@ class Boosters:
         Grows trees on the binned rows of each booster.
     limits : TreeLimits
         Limits of the trees; refitted leaves keep their penalties and monotonic constraints.
-    columns : BoosterColumns or None
+    columns : OwnersColumns or None
         The columns of each booster, if they have target statistics.
     """
 
     trainings: Sequence[Training]
     growers: Sequence[TreeGrower]
     limits: TreeLimits
-    columns: BoosterColumns | None
+    columns: OwnersColumns | None
 
     def n_columns(self, plan: ColumnPlan) -> int:
         """Number of columns that a booster sees."""
@@ -94,13 +94,16 @@ class Boosters:
 
     def in_plan(self, forest: Forest, loss: Loss) -> Forest:
         """The forest of all boosters on the columns of the plan."""
-        return forest if self.columns is None else self.columns.in_plan(forest, loss)
+        if self.columns is None:
+            return forest
+        round_ = np.arange(forest.n_trees) // forest.trees_a_round(loss.n_scores)
+        return self.columns.in_plan(forest, round_ % len(self.trainings))
 
     def in_booster(self, state: TrainedState) -> TrainedState:
         """A state with its forest on the columns that a booster sees."""
         if self.columns is None:
             return state
-        return replace(state, forest=self.columns.in_booster(state.forest))
+        return replace(state, forest=self.columns.of_owner(state.forest))
 
 
 class BoostingRun:

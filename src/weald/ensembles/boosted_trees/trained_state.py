@@ -12,10 +12,9 @@ from weald.ensembles.base import Floats
 from weald.ensembles.rounds.starting_scores import starting_scores
 from weald.ensembles.rounds.tree_learners import moved, trees_of
 from weald.ensembles.staging import dense_pieces, moves
-from weald.ensembles.warm import OffsetMark, check_offsets, check_warm_start
+from weald.ensembles.warm import OffsetMark, check_offsets, check_statistics, check_warm_start
 from weald.errors import listing
 from weald.losses import Loss
-from weald.persist import fingerprint
 from weald.trees import Forest, ForestBuilder
 
 
@@ -133,7 +132,7 @@ class TrainedState:
             n_estimators=n_estimators,
             rounds=self.rounds(loss) if same else 0,
             is_alike=same and len(self.forest.base_score) == loss.n_scores,
-            plans=(self.plan.as_read(), plan),
+            plans=(self.plan, plan),
         )
         check_offsets(self.offsets, offsets)
         if n_boosters != self.n_boosters:
@@ -145,14 +144,7 @@ class TrainedState:
 
     def check_statistics(self, plan: ColumnPlan) -> None:
         """Raise if target statistics are not those of the earlier fit."""
-        if not plan.has_statistics:
-            return
-        if fingerprint(plan.fingerprint_arrays()) != fingerprint(self.plan.fingerprint_arrays()):
-            raise ValueError(
-                "warm_start continues a fit whose categories have target statistics of other rows. "
-                "Pass the same rows, or set target_statistics=False for both fits, or "
-                "warm_start=False to fit from scratch."
-            )
+        check_statistics(self.plan, plan)
 
     def check_curves(self, names: Iterable[str], what: str) -> None:
         """Raise if a curve that is to be continued was not recorded; `what` continues it."""

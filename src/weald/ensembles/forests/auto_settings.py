@@ -257,9 +257,11 @@ def _fewer(training: TrainingRows, seed: int) -> TrainingRows:
     groups, weight = fewer.groups, rows.total_weight
     n_units = fewer.n if groups is None else groups.n
     by_weight = samples.draws_by_weight and weight is not None
+    statistics = training.statistics
     return training._replace(
         rows=rows,
         ordered=fewer,
+        statistics=None if statistics is None else statistics.take(ordered.index[some]),
         samples=replace(
             samples,
             n_draws=n_draws if samples.keys is None else min(n_draws, n_units),

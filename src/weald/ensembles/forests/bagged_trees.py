@@ -20,6 +20,7 @@ _FULL_TREES: dict[str, Any] = {
     "monotonic_cst": None,
     "feature_sampling": "node",
     "categorical_features": "from_dtype",
+    "target_statistics": "auto",
 }
 
 

@@ -54,6 +54,7 @@ class ExtraTreesClassifier(ForestClassifier):
         monotonic_cst: Any = None,
         feature_sampling: str = "node",
         categorical_features: Any = "from_dtype",
+        target_statistics: Any = "auto",
         voting: str = "soft",
     ) -> None:
         self._store(
@@ -78,6 +79,7 @@ class ExtraTreesClassifier(ForestClassifier):
             monotonic_cst=monotonic_cst,
             feature_sampling=feature_sampling,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
             voting=voting,
         )
 
@@ -129,6 +131,7 @@ class ExtraTreesRegressor(ForestRegressor):
         monotonic_cst: Any = None,
         feature_sampling: str = "node",
         categorical_features: Any = "from_dtype",
+        target_statistics: Any = "auto",
     ) -> None:
         self._store(
             n_estimators=n_estimators,
@@ -151,4 +154,5 @@ class ExtraTreesRegressor(ForestRegressor):
             monotonic_cst=monotonic_cst,
             feature_sampling=feature_sampling,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
         )

@@ -10,6 +10,7 @@ from weald.advice import warn
 from weald.data import ColumnPlan, Rows, refuse_levels
 from weald.ensembles.base import Floats
 from weald.ensembles.constant_models import advise_of_constant
+from weald.ensembles.dropped_levels import EncodesDroppedLevels
 from weald.ensembles.forests.forest_ledger import (
     BaggedForest,
     add_left_out,
@@ -31,12 +32,20 @@ from weald.ensembles.forests.forest_rows import (
     with_leaf_medians,
 )
 from weald.ensembles.forests.forest_trees import ForestTrees
+from weald.ensembles.forests.tree_statistics import (
+    TreeStatistics,
+    means_of_trees,
+    on_own_columns,
+    on_plan,
+)
+from weald.ensembles.level_statistics import targets_of
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of_model
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.tally import Record
 from weald.ensembles.out_of_bag.unscored import warn_of_unscored
 from weald.ensembles.predictor import Predictor
+from weald.ensembles.warm import check_statistics
 from weald.log import report
 from weald.persist import fingerprint
 from weald.resampling import RowSamples, seed_of
@@ -66,7 +75,7 @@ class FirstTrees(NamedTuple):
     oob: OutOfBag
 
 
-class ForestModel(BaggedForest, ForestTrees):
+class ForestModel(BaggedForest, ForestTrees, EncodesDroppedLevels):
     """Base class of forests: trees grown independently, whose predictions are averaged.
 
     Parameters
@@ -154,6 +163,10 @@ class ForestModel(BaggedForest, ForestTrees):
         """
         n_before = self._n_trees_kept()
         seed = self._seed if n_before else seed_of(self.random_state)
+        if not self._draws_rows:
+            rows = self._encoded_by_folds(rows, n_classes)
+            if n_before:
+                check_statistics(self._grown_on, self._plan)
         training = self._training_rows(rows, has_weight, n_classes, class_weight, seed)
         if n_before == self.n_estimators:
             return self._score_kept(training)
@@ -190,8 +203,12 @@ class ForestModel(BaggedForest, ForestTrees):
         """The rows in the order of their content, and the row samples of the trees."""
         if self.criterion == "absolute_error":
             refuse_levels(rows.table, "criterion='absolute_error'")
-        rows, n_levels = one_table(rows)
-        n_threads = self._n_threads
+        n_threads, statistics = self._n_threads, self._statistics_of_trees(rows, n_classes)
+        if statistics is None:
+            rows, n_levels = one_table(rows)
+        else:
+            self._columns = statistics.plan_of_a_tree
+            n_levels = [0 if levels is None else len(levels) for levels in self._plan.levels]
         return TrainingRows(
             *sampled_rows(self, rows, n_levels, has_weight, seed, n_threads),
             n_classes=n_classes,
@@ -200,6 +217,30 @@ class ForestModel(BaggedForest, ForestTrees):
             n_threads=n_threads,
             n_levels=n_levels,
             first_class=getattr(self, "_first_class", None),
+            statistics=statistics,
+        )
+
+    def _takes_statistics_of(self, rows: Rows, n_classes: int) -> bool:
+        if self.criterion != "absolute_error":
+            return super()._takes_statistics_of(rows, n_classes)
+        if self.target_statistics is True:
+            raise ValueError(
+                "target_statistics=True cannot be combined with criterion='absolute_error', whose "
+                "medians have no sums by category. Leave target_statistics at 'auto', or use "
+                "criterion='squared_error'."
+            )
+        return False
+
+    def _statistics_of_trees(self, rows: Rows, n_classes: int) -> TreeStatistics | None:
+        """The target statistics of each tree, if trees are grown on samples of the rows."""
+        if not self._plan.has_numbers or self._plan.has_statistics:
+            return None
+        return TreeStatistics(
+            self._plan,
+            self._names_of_statistics,
+            targets_of(rows, n_classes),
+            self._deal(rows),
+            means_of_trees(self._grown_on) if self.warm_start and hasattr(self, "_ledger") else {},
         )
 
     def _choose_settings(
@@ -224,7 +265,7 @@ class ForestModel(BaggedForest, ForestTrees):
         if len(draws) == 1:
             return oob, training.samples
         in_bag = ledger_of_all(draws, int(self.n_estimators))
-        kept = self.forest_.scaled(-training.rows.target_exponent, 1.0)
+        kept = self._kept_trees(training).scaled(-training.rows.target_exponent, 1.0)
         add_left_out(oob, kept, training, in_bag)
         return oob, in_bag
 
@@ -233,8 +274,9 @@ class ForestModel(BaggedForest, ForestTrees):
         n_trees = self.forest_.n_trees
         in_bag = ledger_of_all([*self._ledger, (n_trees, training.samples)], n_trees)
         oob = OutOfBag(sums_of_left_out(training.rows.n, self.forest_.value.shape[1]))
-        kept = self.forest_.scaled(-training.rows.target_exponent, 1.0)
+        kept = self._kept_trees(training).scaled(-training.rows.target_exponent, 1.0)
         add_left_out(oob, kept, training, in_bag)
+        self._columns = self._grown_on
         if training.rows.n_outputs == 1:
             self._record = self._recorded(training, in_bag)
         return oob
@@ -287,18 +329,36 @@ class ForestModel(BaggedForest, ForestTrees):
         forest = forest.scaled(rows.target_exponent, unit)
         gain_unit = gain_exponent(self.criterion, rows) + unit_parts(unit)[1]
         if len(draws) > 1:  # append to the trees kept by a warm start, with gains in their unit
-            forest = self.forest_.joined(forest.with_gains_scaled(gain_unit - self._gain_unit))
+            new = forest.with_gains_scaled(gain_unit - self._gain_unit)
+            forest = self._kept_trees(training).joined(new)
         else:
             self._gain_unit = gain_unit
+        if training.statistics is not None:
+            self._columns = training.statistics.plan_of_all(forest.n_trees)
+            forest = on_plan(forest, self._plan)
         self.forest_, self.n_outputs_ = forest, rows.n_outputs
         self._seed, self._ledger, self._grown_on = seed, draws, self._plan
         self.__dict__.pop("_views", None)
         self._record = None
 
+    def _kept_trees(self, training: TrainingRows) -> Forest:
+        """The trees kept by a warm start, on the columns on which new ones are grown."""
+        if training.statistics is None:
+            return self.forest_
+        return on_own_columns(self.forest_, self._grown_on)
+
     def _recorded(self, training: TrainingRows, in_bag: Draws | InBag) -> Record:
         forest, classes = self.forest_, getattr(self, "classes_", None)
         rows, ordered, n_threads = training.rows, training.ordered, training.n_threads
-        return record_of_forest(forest, rows, ordered, in_bag, classes, n_threads=n_threads)
+        return record_of_forest(
+            forest,
+            rows,
+            ordered,
+            in_bag,
+            classes,
+            n_threads=n_threads,
+            plan=None if training.statistics is None else self._plan,
+        )
 
     def _prune(self, forest: Forest, first: int, training: TrainingRows) -> Forest:
         """Prune trees, the first of which has index `first`, by `ccp_alpha`."""
@@ -350,14 +410,13 @@ class ForestModel(BaggedForest, ForestTrees):
 
     def _check_columns_of_kept(self) -> None:
         """Raise if the columns are not those of the previous fit."""
-        if self.forest_.n_columns != self._plan.n_columns:
+        before = self._grown_on.as_read()
+        if before.n_columns != self._plan.n_columns:
             raise ValueError(
-                f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
+                f"The trees kept by warm_start=True were fitted on {before.n_columns} "
                 f"columns; got {self._plan.n_columns}."
             )
-        if fingerprint(self._grown_on.fingerprint_arrays()) != fingerprint(
-            self._plan.fingerprint_arrays()
-        ):
+        if fingerprint(before.fingerprint_arrays()) != fingerprint(self._plan.fingerprint_arrays()):
             raise ValueError(
                 "The trees kept by warm_start=True were fitted on columns with other dtypes or "
                 "categories. Pass the same columns, or set warm_start=False to fit all trees."
@@ -371,7 +430,11 @@ class ForestModel(BaggedForest, ForestTrees):
         if not self._n_trees_kept() or self._n_trees_kept() < self.n_estimators:
             return False
         warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
-        return not self.oob_score or hasattr(self, "oob_score_")
+        if self.oob_score and not hasattr(self, "oob_score_"):
+            return False
+        if self._plan.has_numbers:  # of the table just read
+            self._columns = self._grown_on
+        return True
 
     @property
     def _draws_rows(self) -> bool:

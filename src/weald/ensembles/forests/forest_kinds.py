@@ -91,6 +91,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassOutputs, ClassifierMixin
             before: Any = getattr(self, "classes_", None)
             rows, classes = self._class_rows(X, y, sample_weight)
             check_outputs(self, rows.n_outputs)
+            rows = self._without_unused_numbers(rows, 0 if rows.n_outputs > 1 else len(classes))
             if self._n_trees_kept() and not same_classes(before, classes):
                 raise ValueError(
                     f"The trees kept by warm_start=True were fitted on the classes {before}; y has "
@@ -243,6 +244,7 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberOutputs, Regressor, Fores
             rows = self._number_rows(X, y, sample_weight).with_moderate_target()
             check_outputs(self, rows.n_outputs)
             check_target(self.criterion, rows.target)
+            rows = self._without_unused_numbers(rows, 0)
             if self._n_trees_kept() and self.n_outputs_ != rows.n_outputs:
                 raise ValueError(
                     f"The trees kept by warm_start=True predict {self.n_outputs_} outputs; y has "

@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import Rows, as_one_array, dense_blocks, table_for_predict
+from weald.data import (
+    ColumnPlan,
+    ColumnTable,
+    Rows,
+    as_one_array,
+    dense_blocks,
+    table_for_predict,
+)
+from weald.data.numbered_levels import encoded
+from weald.data.sources import AnyTable, Table
 from weald.ensembles.forests.forest_predictor import mean_prediction
 from weald.ensembles.forests.forest_rows import TrainingRows
 from weald.ensembles.out_of_bag.bagged import Bagged
@@ -117,17 +126,18 @@ def record_of_forest(
     *,
     n_threads: int,
     member_weights: Floats | None = None,
+    plan: ColumnPlan | None = None,
 ) -> Record:
     """Compute the out-of-bag predictions of each tree.
 
-    `rows` and `ordered` are those of the fit, with targets in their stored unit.
+    `rows` and `ordered` are those of the fit, with targets in their stored unit; with target
+    statistics, the trees split the columns of `plan`.
     """
     target = np.ldexp(rows.target[ordered.index], rows.target_exponent)
     weight = rows.total_weight
     left_out = np.stack([samples.drawn(k) == 0 for k in range(forest.n_trees)])
-    table = as_one_array(rows.table)
     return recorded(
-        _blocks(forest, table, ordered.index, left_out, n_threads),
+        _blocks(forest, _read(rows.table, plan), ordered.index, left_out, n_threads),
         target,
         classes,
         None if weight is None else weight[ordered.index],
@@ -136,15 +146,24 @@ def record_of_forest(
     )
 
 
+def _read(table: AnyTable, plan: ColumnPlan | None) -> Callable[[NDArray[np.intp]], Table]:
+    """Rows by their indices, in one array."""
+    if plan is not None and plan.has_statistics:
+        assert isinstance(table, ColumnTable)
+        return lambda some: as_one_array(encoded(plan, table[some]))
+    whole = as_one_array(table)
+    return lambda some: whole[some]
+
+
 def _blocks(
     forest: Forest | RotatedForest,
-    table: NDArray[Any],
+    read: Callable[[NDArray[np.intp]], Table],
     index: NDArray[np.intp],
     left_out: NDArray[np.bool_],
     n_threads: int,
 ) -> Iterator[Block]:
     for rows in _slices(len(index), trees_of(forest)):
-        predictions = next(tree_predictions(forest, table[index[rows]], n_threads=n_threads))
+        predictions = next(tree_predictions(forest, read(index[rows]), n_threads=n_threads))
         yield rows, _left_out_by_tree(predictions, left_out[:, rows])
 
 
@@ -170,11 +189,10 @@ def add_left_out(
     first: int = 0,
 ) -> None:
     """Add the out-of-bag predictions of trees, the first of which has index `first`, to `oob`."""
-    table, index = as_one_array(training.rows.table), training.ordered.index
     for number in range(forest.n_trees):
         out = np.flatnonzero(in_bag.drawn(first + number) == 0)
         if len(out):
-            rows = np.ascontiguousarray(table[index[out]])
+            rows = training.table_of_left_out(first + number, out)
             oob.sums[out] += forest.tree(number).predict(rows, n_threads=training.n_threads)
             oob.counts[out] += 1
 

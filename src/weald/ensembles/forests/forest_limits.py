@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from weald.ensembles.dropped_levels import STATISTICS_LIMITS
 from weald.ensembles.max_features import MAX_FEATURES
 from weald.parameters import (
     MOST_DRAWS,
@@ -39,4 +40,5 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "max_samples": NoneOr(AnyOf((Whole(1, MOST_DRAWS), Share(0.0, open_below=True)))),
     "monotonic_cst": NoneOr(ColumnDirections()),
     "feature_sampling": OneOf(("node", "tree")),
+    **STATISTICS_LIMITS,
 }

@@ -8,9 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import Rows, as_one_array, levels_of, mass_of, refuse_beyond_memory
+from weald.data import (
+    ColumnTable,
+    Rows,
+    as_one_array,
+    levels_of,
+    mass_of,
+    refuse_beyond_memory,
+)
+from weald.data.sources import Table
 from weald.ensembles.class_weights import weights_by_class
 from weald.ensembles.counts_as_weights import warn_of_counts
+from weald.ensembles.forests.tree_statistics import TreeStatistics
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.row_samples import row_samples
 from weald.resampling import OrderedRows, RowSamples, ordered_rows, rows_as_they_lie
@@ -184,11 +193,21 @@ class TrainingRows(NamedTuple):
     n_threads: int
     n_levels: list[int]
     first_class: list[int] | None
+    statistics: TreeStatistics | None = None
 
     @property
     def n_drawn(self) -> int:
         """Number of rows drawn for each tree, on average."""
         return self.rows.n if self.samples is None else self.samples.mean_rows
+
+    def table_of_left_out(self, tree: int, some: NDArray[np.intp]) -> Table:
+        """Rows, by their place in the order of content, as a tree sees them if they are new."""
+        index = self.ordered.index[some]
+        if self.statistics is None:
+            whole: Any = as_one_array(self.rows.table)
+            return np.ascontiguousarray(whole[index])
+        assert isinstance(self.rows.table, ColumnTable)
+        return self.statistics.new_rows(tree, self.rows.table[index])
 
     def without_keys(self) -> "TrainingRows":
         """Free what only drawing rows needs."""
@@ -209,21 +228,32 @@ def forest_rows(
     n_threads: int,
     n_levels: list[int],
     first_class: list[int] | None = None,
+    statistics: TreeStatistics | None = None,
 ) -> ForestRows:
     """The rows with ranked columns; rows drawn by weight carry no weights.
 
     `n_levels` is the number of levels of each column, 0 for numeric ones (`weald.data.levels_of`);
-    `first_class` is the index of the first class of each output if there are several.
+    `first_class` is the index of the first class of each output if there are several; with
+    `statistics`, each tree has a table of its own.
     """
     own = rows.total_weight
-    ranks = _native.RankedTable(
-        as_one_array(rows.table),
-        ordered.index,
-        None if own is None else mass_of(own[ordered.index]),
-        n_threads,
-        keeps_values=random_cuts,
-        n_levels=n_levels,
-    )
+    mass = None if own is None else mass_of(own[ordered.index])
+
+    def ranked(table: Table, n_threads: int) -> _native.RankedTable:
+        return _native.RankedTable(
+            table, ordered.index, mass, n_threads, keeps_values=random_cuts, n_levels=n_levels
+        )
+
+    def ranks_of_tree(tree: int) -> _native.RankedTable:
+        assert statistics is not None and samples is not None
+        return ranked(statistics.table(tree, rows, ordered, samples), 1)
+
+    ranks: Any = ranks_of_tree
+    n_columns = rows.table.shape[1]
+    if statistics is None:
+        ranks = ranked(as_one_array(rows.table), n_threads)
+    else:
+        n_columns = statistics.plan_of_a_tree.n_columns
     # The memory used for ranking has been freed.
     target = np.ascontiguousarray(rows.target[ordered.index])
     copies, weight = None, None
@@ -242,7 +272,7 @@ def forest_rows(
         weight=weight,
         copies=copies,
         bootstrap=None if samples is None else samples.bootstrap,
-        n_columns=rows.table.shape[1],
+        n_columns=n_columns,
         first_class=first_class,
     )
 

@@ -71,6 +71,7 @@ class RandomForestClassifier(ChosenSettings, ForestClassifier):
         monotonic_cst: Any = None,
         feature_sampling: str = "node",
         categorical_features: Any = "from_dtype",
+        target_statistics: Any = "auto",
         voting: str = "soft",
     ) -> None:
         self._store(
@@ -95,6 +96,7 @@ class RandomForestClassifier(ChosenSettings, ForestClassifier):
             monotonic_cst=monotonic_cst,
             feature_sampling=feature_sampling,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
             voting=voting,
         )
 
@@ -154,6 +156,7 @@ class RandomForestRegressor(ChosenSettings, ForestRegressor):
         monotonic_cst: Any = None,
         feature_sampling: str = "node",
         categorical_features: Any = "from_dtype",
+        target_statistics: Any = "auto",
     ) -> None:
         self._store(
             n_estimators=n_estimators,
@@ -176,4 +179,5 @@ class RandomForestRegressor(ChosenSettings, ForestRegressor):
             monotonic_cst=monotonic_cst,
             feature_sampling=feature_sampling,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
         )

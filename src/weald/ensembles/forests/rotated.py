@@ -126,6 +126,7 @@ class RotationModel(ForestModel):
     replace: bool
     scale: str | None
     categorical_features: Any
+    target_statistics: Any = False  # categories are ordered anew for each tree
     rotations_: Rotations
     _rotated: RotatedForest
     _kept: tuple[ColumnPlan, str | None]  # must be unchanged in a warm start

@@ -38,7 +38,7 @@ from weald.ensembles.rounds.tree_learners import (
 )
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import moves
-from weald.ensembles.warm import OffsetMark, check_offsets, check_warm_start
+from weald.ensembles.warm import OffsetMark, check_offsets, check_statistics, check_warm_start
 from weald.losses import Loss
 from weald.resampling import seed_of
 from weald.trees import Forest, ForestBuilder
@@ -125,16 +125,7 @@ class GradientBoosting(GradientParameters):
         for part in (self.estimator, self.init):
             if part is not None and not isinstance(part, str):
                 rows = rows.of_numbers(f"{type(part).__name__} as part of {type(self).__name__}")
-        training = prepare(
-            self._with_weights(rows),
-            fraction=self.subsample,
-            held_fraction=None if self.n_iter_no_change is None else self.validation_fraction,
-            asked_by="n_iter_no_change=None",
-            random_state=self.random_state,
-            strata=strata,
-            n_threads=self._n_threads,
-            draws_columns=self.max_features is not None,
-        )
+        training = self._prepared(rows, strata=strata)
         offsets = OffsetMark.of(rows, self._n_threads)
         rows, done = training.rows, self._rounds_to_keep(loss, offsets)
         self._keep_settings(done)
@@ -169,6 +160,22 @@ class GradientBoosting(GradientParameters):
         self._keep(learner, start, rows, loss, progress, offsets)
         if self._estimators is None:
             advise_of_constant(self, rows)
+
+    def _prepared(self, rows: Rows, *, strata: bool) -> Training:
+        """The training rows, with target statistics of rare categories, and those held out."""
+        training = prepare(
+            self._with_weights(rows),
+            fraction=self.subsample,
+            held_fraction=None if self.n_iter_no_change is None else self.validation_fraction,
+            asked_by="n_iter_no_change=None",
+            random_state=self.random_state,
+            strata=strata,
+            n_threads=self._n_threads,
+            draws_columns=self.max_features is not None,
+        )
+        n_classes = len(getattr(self, "classes_", ()))
+        encoded = self._encoded_by_folds(training.rows, n_classes, training.held_out)
+        return replace(training, rows=encoded)
 
     def _with_weights(self, rows: Rows) -> Rows:
         """Treat weights as repeated rows for foreign estimators, and if no limit counts rows."""
@@ -280,6 +287,7 @@ class GradientBoosting(GradientParameters):
             is_alike=is_alike,
             plans=(self._fitted_plan, self._plan),
         )
+        check_statistics(self._fitted_plan, self._plan)
         check_offsets(self._descended.offsets, offsets)
         return int(self.n_estimators_)
 

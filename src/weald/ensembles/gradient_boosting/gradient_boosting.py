@@ -91,6 +91,7 @@ default="squared_error"
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
+        target_statistics: Any = "auto",
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -119,6 +120,7 @@ default="squared_error"
             max_bins=max_bins,
             exact=exact,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
             n_jobs=n_jobs,
         )
         self.alpha = alpha
@@ -163,6 +165,7 @@ default="squared_error"
             kept, in_exponent = rows_of_weight(y, sample_weight), loss.of_exponents
             rows = rows.in_groups(groups, kept)
             rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=in_exponent)
+            rows = self._without_unused_numbers(rows, 0)
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss) and (self.init is None or not loss.has_log_link):
                 rows = rows.with_moderate_target(None if in_exponent else rows.offset)
@@ -257,6 +260,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
+        target_statistics: Any = "auto",
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -285,6 +289,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
             max_bins=max_bins,
             exact=exact,
             categorical_features=categorical_features,
+            target_statistics=target_statistics,
             n_jobs=n_jobs,
         )
 
@@ -334,6 +339,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
             rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=True)
             if self.loss == "kl":
                 rows = as_shares(rows, self.n_classes_)
+            rows = self._without_unused_numbers(rows, self.n_classes_)
             if self.n_classes_ == 1:
                 self._keep_one_class(rows, loss)
             else:

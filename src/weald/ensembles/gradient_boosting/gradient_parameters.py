@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weald.advice import Ignored
-from weald.data import bin_rows
+from weald.data import Rows, bin_rows
+from weald.data.level_means import LevelRule
+from weald.ensembles.dropped_levels import STATISTICS_LIMITS, EncodesDroppedLevels
 from weald.ensembles.max_features import MAX_FEATURES, n_drawn
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.tree_learners import DescentTrees
@@ -45,7 +47,7 @@ _OF_TREES = (
 )
 
 
-class GradientParameters(ScoredModel):
+class GradientParameters(ScoredModel, EncodesDroppedLevels):
     """Additive model whose base estimators are fitted to the negative gradient of the loss.
 
     Parameters
@@ -154,6 +156,7 @@ class GradientParameters(ScoredModel):
         "max_bins": NoneOr(Whole(2, 65535)),
         "exact": OneOf((True, False)),
         "categorical_features": Columns(),
+        **STATISTICS_LIMITS,
         "n_jobs": Jobs(),
     }
 
@@ -185,6 +188,7 @@ class GradientParameters(ScoredModel):
         max_bins: int | None,
         exact: bool,
         categorical_features: Any,
+        target_statistics: Any,
         n_jobs: int | None,
     ) -> None:
         self.loss = loss
@@ -212,6 +216,7 @@ class GradientParameters(ScoredModel):
         self.max_bins = max_bins
         self.exact = exact
         self.categorical_features = categorical_features
+        self.target_statistics = target_statistics
         self.n_jobs = n_jobs
 
     def _step_for(self, loss: Loss) -> str:
@@ -230,6 +235,24 @@ class GradientParameters(ScoredModel):
                 "gradient_hessian(y, score). Add it, or use step='line_search'."
             )
         return str(self.step)
+
+    @property
+    def _numbers_levels(self) -> LevelRule | None:
+        is_ours = self.estimator is None and (self.init is None or isinstance(self.init, str))
+        return super()._numbers_levels if is_ours else None
+
+    def _takes_statistics_of(self, rows: Rows, n_classes: int) -> bool:
+        """Not with an offset, nor if rows that are out-of-bag for a tree are in its statistics."""
+        if rows.offset is None and self.subsample == 1.0:
+            return super()._takes_statistics_of(rows, n_classes)
+        if self.target_statistics is True:
+            raise ValueError(
+                "target_statistics=True cannot be combined with offset or subsample < 1: the mean "
+                "target of a category says little without the offsets of its rows, and out-of-bag "
+                "losses would use statistics that know the targets. Leave target_statistics at "
+                "'auto', or use BoostedTrees."
+            )
+        return False
 
     def _refuse_parameters_of_trees(self) -> None:
         """Refuse tree parameters that would have no effect with a foreign `estimator`."""
