@@ -97,8 +97,9 @@ class Browser:
 
     def until(self, script: str, seconds: float = 30.0) -> Any:
         """Wait until JavaScript gives something true."""
+        tried = f"(() => {{ try {{ return {script}; }} catch {{ return null; }} }})()"
         end = time.monotonic() + seconds
-        while not (found := self.run(script)):
+        while not (found := self.run(tried)):
             assert time.monotonic() < end, self.run("document.body.innerText")
             time.sleep(0.05)
         return found

@@ -1,6 +1,5 @@
 """The columns that a service takes: their values in JSON, and typical values."""
 
-import contextlib
 import datetime
 import math
 import re
@@ -26,9 +25,10 @@ _LARGEST = float(np.finfo(np.float64).max)
 # Durations are microseconds in 64 bits.
 _LONGEST = 9e12
 
+_LEAP_YEAR = "([12][0-9](0[48]|[2468][048]|[13579][26])|(1[26]|2[048])00)"
 _DAY = (
-    "[12][0-9]{3}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
-    "|02-(0[1-9]|[12][0-9]))"
+    "([12][0-9]{3}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+    f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP_YEAR}-02-29)"
 )
 _CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
 _OFFSET = "(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])"
@@ -85,8 +85,7 @@ class InputColumn:
         pattern = _LOCAL if self.zone is None else _ZONED
         # fullmatch: `$` alone admits a line break.
         if isinstance(given, str) and re.fullmatch(pattern, given, re.ASCII):
-            with contextlib.suppress(ValueError):  # 30 February
-                return datetime.datetime.fromisoformat(given)
+            return datetime.datetime.fromisoformat(given)
         raise ValueError(f"{self._expected()}; got {_kind_of(given)}")
 
     def _level(self, given: Any) -> Any:

@@ -220,7 +220,6 @@ def _request_schema(model: ServedModel, max_rows: int) -> Json:
     rows = {
         "type": "array",
         "items": {"$ref": "#/components/schemas/Row"},
-        "maxItems": max_rows,
         "description": f"At most {max_rows:,} rows: objects by column name, or arrays in the "
         "order of the columns.",
     }

@@ -1,5 +1,6 @@
 """The rows of a request as numbers for a predictor, and as a table for the model itself."""
 
+import contextlib
 import difflib
 import importlib
 from collections.abc import Sequence
@@ -107,13 +108,10 @@ class RequestRows:
             raise Refused(
                 422, f"rows[{place}] must be an array: the model was fitted without column names"
             )
-        try:
-            values = [row[name] for name in self.names]
-        except KeyError:
-            values = []
-        if len(values) != len(row):
-            raise self._wrong_names(row, place, self.names)
-        return values
+        if len(row) == len(self.names):
+            with contextlib.suppress(KeyError):
+                return [row[name] for name in self.names]
+        raise self._wrong_names(row, place, self.names)
 
     def _wrong_names(self, row: dict[str, Any], place: int, names: Sequence[str]) -> Refused:
         missing = [name for name in names if name not in row]

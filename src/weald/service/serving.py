@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from weald.ensembles.predictor import TablePredictor
+from weald.errors import ModelFormatError
 from weald.explain import shap
 from weald.persist.model_file import model_of_bytes
 from weald.service.answers import Answer, Attributions
@@ -170,8 +171,12 @@ def typical_row(columns: tuple[InputColumn, ...]) -> list[Any]:
 
 def load_served(path: Path) -> ServedModel:
     """Load a model from its file and prepare it; its first request finds everything warm."""
-    content = path.read_bytes()
-    return served(model_of_bytes(content), hashlib.sha256(content).hexdigest())
+    content = path.read_bytes()  # once: the file may be replaced meanwhile
+    try:
+        model = model_of_bytes(content)
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{str(path)!r} cannot be loaded: {error}") from error
+    return served(model, hashlib.sha256(content).hexdigest())
 
 
 def served(model: Any, digest: str) -> ServedModel:

@@ -135,7 +135,8 @@ async function predict() {
     });
     if (running !== own) return;
     if (answer.model !== model.model) {
-      location.reload(); // another model was loaded: it may have other columns
+      // Another model was loaded, which may have other columns.
+      location.reload();
       return;
     }
     show(answer);
