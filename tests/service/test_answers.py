@@ -16,6 +16,7 @@ from service.conftest import trips
 from service.running import Running
 from weald.explain import shap
 from weald.service.parsing import parse
+from weald.service.refusals import Refused
 from weald.service.serving import ServedModel, load_served
 
 FAST = {"quality": "fast", "n_estimators": 5, "random_state": 0}
@@ -66,7 +67,7 @@ def test_every_kind_of_model_answers_as_itself(model: Any, tmp_path: Path) -> No
     asked: dict[str, Any] = {"rows": _json_rows(some)}
     if served.has_probabilities:
         asked["probabilities"] = True
-    if served.has_intervals:
+    if served.coverages:
         asked["interval"] = 0.8
     if not served.no_reasons:
         asked["attributions"] = True
@@ -75,7 +76,7 @@ def test_every_kind_of_model_answers_as_itself(model: Any, tmp_path: Path) -> No
     if served.has_probabilities:
         assert answer["classes"] == loaded.classes_.tolist()
         assert answer["probabilities"] == loaded.predict_proba(some).tolist()
-    if served.has_intervals:
+    if served.coverages:
         assert answer["intervals"]["limits"] == loaded.predict_interval(some, 0.8).tolist()
     if not served.no_reasons:
         values = shap(loaded, some).values
@@ -109,6 +110,15 @@ def test_answers_name_the_model(service: Running, models: Path) -> None:
     fingerprint = weald.load(models / "classes.weald").fingerprint()
     assert reply.json == {"model": fingerprint, "predictions": []}
     assert reply.headers["weald-model"] == fingerprint
+
+
+def test_coverages_are_those_that_the_rows_of_the_fit_allow(models: Path) -> None:
+    served = load_served(models / "numbers.weald")
+    assert served.coverages == (0.001, 0.995)  # of 400 rows
+    for coverage in served.coverages:
+        served.check(parse(b'{"rows":[],"interval":%g}' % coverage), 1)
+    with pytest.raises(Refused, match=r"between 0\.001 and 0\.995"):
+        served.check(parse(b'{"rows":[],"interval":0.9999}'), 1)
 
 
 def test_no_rows_have_empty_answers(models: Path) -> None:

@@ -20,7 +20,7 @@ def test_the_model_describes_its_columns(service: Running) -> None:
     assert by_name["zone"]["categories"] == [1, 2, 3]
     assert 20 < by_name["km"]["typical"] < 60
     assert by_name["when"]["typical"].startswith("2024-")
-    assert (found["classes"], found["intervals"]) == (["=late", "on time"], False)
+    assert (found["classes"], found["coverages"]) == (["=late", "on time"], None)
 
 
 def test_the_example_of_the_openapi_document_is_answered(service: Running) -> None:

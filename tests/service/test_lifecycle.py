@@ -12,6 +12,8 @@ import pytest
 import weald
 from service.conftest import trips
 from service.running import TOKEN, Running, head
+from weald.service.parsing import parse
+from weald.service.serving import load_served
 
 SMALL = {"rows": [["Bonn", 70, "2024-03-01", 2]], "probabilities": True}
 ON_UNIX = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")

@@ -42,7 +42,7 @@ def _description(model: ServedModel) -> Json:
         "weald": __version__,
         "classes": model.classes,
         "probabilities": model.has_probabilities,
-        "intervals": model.has_intervals,
+        "coverages": None if model.coverages is None else [*model.coverages],
         "attributions": not model.no_reasons,
         "no_attributions_because": model.no_reasons or None,
         "named": model.rows.names is not None,
@@ -181,14 +181,14 @@ _ERROR_SCHEMA: Json = {
 }
 _MODEL: Json = {
     "type": "object",
-    "required": ["model", "class", "weald", "columns", "probabilities", "intervals"],
+    "required": ["model", "class", "weald", "columns", "probabilities", "coverages"],
     "properties": {
         "model": _TEXT,
         "class": _TEXT,
         "weald": _TEXT,
         "columns": {"type": "array", "items": {"type": "object"}},
         "probabilities": {"type": "boolean"},
-        "intervals": {"type": "boolean"},
+        "coverages": {"type": ["array", "null"], "description": "Of prediction intervals."},
         "attributions": {"type": "boolean"},
     },
 }
@@ -228,11 +228,11 @@ def _request_schema(model: ServedModel, max_rows: int) -> Json:
         "probabilities": _option(model.has_probabilities, "Probabilities of the classes."),
         "attributions": _option(not model.no_reasons, "Shapley values of the columns."),
     }
-    if model.has_intervals:
+    if model.coverages is not None:
         properties["interval"] = {
             "type": "number",
-            "exclusiveMinimum": 0,
-            "exclusiveMaximum": 1,
+            "minimum": model.coverages[0],
+            "maximum": model.coverages[1],
             "description": "Coverage of prediction intervals, such as 0.9.",
         }
     return {
@@ -267,7 +267,7 @@ def _answer_schema(model: ServedModel) -> Json:
             "items": shares,
             "description": "By row, in the order of the classes.",
         }
-    if model.has_intervals:
+    if model.coverages is not None:
         limits = {"type": "array", "items": shares, "description": "Lower and upper bound by row."}
         properties["intervals"] = {
             "type": "object",

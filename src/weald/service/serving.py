@@ -1,5 +1,6 @@
 """A fitted model that answers requests."""
 
+import contextlib
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from weald.service.rows import RequestRows, passes_names_on
 # Numbers in an answer; more would need much memory.
 _MOST_NUMBERS = 1_000_000
 
+_COVERAGES = (0.001, 0.01, 0.05, 0.1, 0.5, 0.8, 0.9, 0.95, 0.975, 0.98, 0.99, 0.995, 0.999)
+
 
 @dataclass(frozen=True, eq=False)
 class ServedModel:
@@ -37,8 +40,11 @@ class ServedModel:
         Class labels; a list each for several outputs.
     several : bool
         Whether it predicts several values for a row.
-    has_probabilities, has_intervals : bool
-        What it can be asked for.
+    has_probabilities : bool
+        Whether it can be asked for them.
+    coverages : tuple of float or None
+        Lowest and highest coverage of its prediction intervals, if it has any: extreme ones would
+        need more rows than it was fitted on.
     outputs : list of str
         What attributions explain.
     no_reasons : str
@@ -55,7 +61,7 @@ class ServedModel:
     classes: list[Any] | None
     several: bool
     has_probabilities: bool
-    has_intervals: bool
+    coverages: tuple[float, float] | None
     outputs: list[str]
     no_reasons: str
     predictor: Any
@@ -72,8 +78,8 @@ class ServedModel:
             raise Refused(413, f"{n:,} rows; at most {max_rows:,} are answered at a time")
         if asked.probabilities and not self.has_probabilities:
             raise Refused(422, f"the model ({self.kind}) has no probabilities")
-        if asked.interval is not None and not self.has_intervals:
-            raise Refused(422, f"the model ({self.kind}) has no prediction intervals")
+        if asked.interval is not None:
+            self._check_coverage(asked.interval)
         if asked.attributions and self.no_reasons:
             raise Refused(422, f"the model ({self.kind}) has no attributions: {self.no_reasons}")
         numbers = self._numbers_of_a_row(asked)
@@ -83,6 +89,13 @@ class ServedModel:
                 f"the answer would have {n * numbers:,} numbers; at most {_MOST_NUMBERS:,} are "
                 f"sent, which are {_MOST_NUMBERS // numbers:,} rows",
             )
+
+    def _check_coverage(self, coverage: float) -> None:
+        if self.coverages is None:
+            raise Refused(422, f"the model ({self.kind}) has no prediction intervals")
+        low, high = self.coverages
+        if not low <= coverage <= high:
+            raise Refused(422, f"'interval' must be between {low} and {high} for this model")
 
     def _numbers_of_a_row(self, asked: Asked) -> int:
         numbers = 1
@@ -200,7 +213,7 @@ def served(model: Any, digest: str) -> ServedModel:
         classes=_listed(classes),
         several=np.ndim(plain.predict(X)) > 1,
         has_probabilities=hasattr(model, "predict_proba"),
-        has_intervals=_has_intervals(plain, X),
+        coverages=_coverages(plain, X),
         outputs=outputs,
         no_reasons=no_reasons,
         predictor=alone,
@@ -232,12 +245,14 @@ def _nameless(model: Any) -> Any:
     return view
 
 
-def _has_intervals(model: Any, X: Any) -> bool:
-    try:
-        model.predict_interval(X, 0.9)
-    except (AttributeError, ValueError):
-        return False
-    return True
+def _coverages(model: Any, X: Any) -> tuple[float, float] | None:
+    """The range of coverages that a model has intervals for, on a grid."""
+    found = []
+    for coverage in _COVERAGES:
+        with contextlib.suppress(AttributeError, ValueError):
+            model.predict_interval(X, coverage)
+            found.append(coverage)
+    return (found[0], found[-1]) if found else None
 
 
 def _reasons_of(model: Any, X: Any) -> tuple[list[str], str]:

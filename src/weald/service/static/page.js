@@ -124,7 +124,7 @@ async function predict() {
   }
   const asked = { rows: [fields.map((one) => one.read())] };
   if (model.probabilities) asked.probabilities = true;
-  if (model.intervals) asked.interval = 0.9;
+  if (model.coverages) asked.interval = Math.min(0.9, model.coverages[1]);
   if (model.attributions) asked.attributions = true;
   try {
     const answer = await ask("/predict", {
