@@ -1,4 +1,4 @@
-"""Models to serve, and a service that the tests of one file share."""
+"""Models to serve, and a service that most tests share."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +42,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def service(models: Path) -> Iterator[Running]:
     """The classifier, served with limits that are quickly reached."""
     options = ["--max-body", "0.125", "--max-rows", "500", "--timeout", "1.5"]

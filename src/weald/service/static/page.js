@@ -222,7 +222,9 @@ function reasonParts(answer, prediction) {
     const why = model.no_attributions_because || "the model has none";
     return [element("h3", {}, "Reasons"), element("p", { class: "note" }, `No reasons: ${why}.`)];
   }
-  const output = Math.max(0, found.outputs.indexOf(String(prediction)));
+  // One output for each class, or one in all.
+  const isByClass = model.classes !== null && found.outputs.length === model.classes.length;
+  const output = isByClass ? Math.max(0, model.classes.indexOf(prediction)) : 0;
   const values = found.values[0][output];
   const base = found.base_values[output];
   const order = values.map((_, place) => place).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
