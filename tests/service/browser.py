@@ -4,6 +4,7 @@ import base64
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
 import time
@@ -13,6 +14,8 @@ from typing import Any, Self
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+
+_SECONDS = 60.0  # for each answer
 
 
 class Browser:
@@ -73,7 +76,9 @@ class Browser:
 
     def _receive(self) -> Any:
         while b"\0" not in self._pending:
-            part = self._read.read1(65536)
+            ready, _, _ = select.select([self._read], [], [], _SECONDS)
+            assert ready, "the browser does not answer"
+            part = os.read(self._read.fileno(), 65536)
             assert part, "the browser has ended"
             self._pending += part
         message, _, self._pending = self._pending.partition(b"\0")

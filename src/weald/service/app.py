@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from starlette.requests import Request
@@ -14,16 +14,10 @@ from weald.service.gate import Gate
 from weald.service.metrics import Metrics
 from weald.service.models import Models
 from weald.service.pages import PAGES, page_file
-from weald.service.parsing import Asked, parse
+from weald.service.predictions import Predictions
 from weald.service.queue import Queue
-from weald.service.refusals import CLOSE, Refused, busy
-from weald.service.serving import ServedModel
+from weald.service.refusals import busy
 from weald.service.settings import Settings
-
-Headers = Mapping[bytes, bytes]
-
-# A body of so many bytes is read and answered at once: a change of threads would take longer.
-_SMALL = 8 * 1024
 
 
 class Service:
@@ -46,8 +40,9 @@ class Service:
 
     def application(self) -> Gate:
         """The ASGI application."""
+        predictions = Predictions(self._settings, self._models, self._queue)
         routes = [
-            Route("/predict", self._predict, methods=["POST"]),
+            Route("/predict", predictions, methods=["POST"]),
             Route("/model", self._model),
             Route("/openapi.json", self._openapi),
             Route("/metrics", self._metrics_text),
@@ -88,73 +83,6 @@ class Service:
             if number is not None and handled:
                 loop.remove_signal_handler(number)
 
-    # ---- predictions ----
-
-    async def _predict(self, request: Request) -> Response:
-        model = self._models.current  # the same to the end, whatever is loaded meanwhile
-        as_csv = _wants_csv(request)
-        size = self._declared_size(request)
-        if size is None or size > _SMALL:
-            return await self._large(request, model, as_csv)
-        asked = parse(await self._body(request))
-        model.check(asked, self._settings.max_rows)
-        request.scope["state"]["facts"]["rows"] = len(asked.rows)
-        if asked.is_light and model.predictor is not None:
-            return _sent(model, _answered(model, asked, as_csv), as_csv)
-        with self._queue.place() as place:
-            content = await place.run(request.receive, _answered, model, asked, as_csv)
-        return _sent(model, content, as_csv)
-
-    async def _large(self, request: Request, model: ServedModel, as_csv: bool) -> Response:
-        """Read, parse and answer a large body; the place in the queue bounds what is in memory."""
-        with self._queue.place() as place:
-            body = await self._body(request)
-            content, n_rows = await place.run(
-                request.receive, _parsed_and_answered, model, body, self._settings.max_rows, as_csv
-            )
-        request.scope["state"]["facts"]["rows"] = n_rows
-        return _sent(model, content, as_csv)
-
-    def _declared_size(self, request: Request) -> int | None:
-        """Bytes of the body by its head; None if it comes in chunks. Refuses before reading."""
-        headers: Headers = request.scope["state"]["headers"]
-        kind = headers.get(b"content-type", b"")
-        if kind.partition(b";")[0].strip().lower() != b"application/json":
-            raise Refused(415, "expected the header Content-Type: application/json", CLOSE)
-        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            raise Refused(415, "compressed bodies are not accepted", CLOSE)
-        declared = headers.get(b"content-length")
-        if declared is None:
-            return None
-        if not declared.isdigit():
-            raise Refused(400, "the header Content-Length is not a number", CLOSE)
-        if int(declared) > self._settings.max_body:
-            raise self._too_large()
-        return int(declared)
-
-    async def _body(self, request: Request) -> bytes:
-        """Read the body within its limits of size and time."""
-        seconds = self._settings.seconds
-        parts, size = [], 0
-        try:
-            async with asyncio.timeout(seconds):
-                async for part in request.stream():
-                    size += len(part)
-                    if size > self._settings.max_body:
-                        raise self._too_large()
-                    parts.append(part)
-        except TimeoutError:
-            raise Refused(
-                408, f"the body did not arrive within {seconds:g} seconds", CLOSE
-            ) from None
-        return b"".join(parts)
-
-    def _too_large(self) -> Refused:
-        most = self._settings.max_body
-        return Refused(413, f"the body is too large; at most {most:,} bytes are accepted", CLOSE)
-
-    # ---- everything else ----
-
     async def _model(self, _: Request) -> Response:
         return Response(self._models.documents.model, media_type="application/json")
 
@@ -179,27 +107,3 @@ async def _health(_: Request) -> Response:
 async def _page(request: Request) -> Response:
     content, kind, headers = page_file(request.url.path)
     return Response(content, media_type=kind, headers=headers)
-
-
-def _wants_csv(request: Request) -> bool:
-    headers: Headers = request.scope["state"]["headers"]
-    accepted = headers.get(b"accept", b"").lower()
-    return b"text/csv" in accepted and b"application/json" not in accepted
-
-
-def _parsed_and_answered(
-    model: ServedModel, body: bytes, max_rows: int, as_csv: bool
-) -> tuple[bytes, int]:
-    asked = parse(body)
-    model.check(asked, max_rows)
-    return _answered(model, asked, as_csv), len(asked.rows)
-
-
-def _answered(model: ServedModel, asked: Asked, as_csv: bool) -> bytes:
-    answer = model.answer(asked)
-    return answer.csv() if as_csv else answer.json()
-
-
-def _sent(model: ServedModel, content: bytes, as_csv: bool) -> Response:
-    kind = "text/csv; charset=utf-8" if as_csv else "application/json"
-    return Response(content, media_type=kind, headers={"weald-model": model.fingerprint})

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from weald.service.answers import as_json
 from weald.service.logs import log_request
@@ -33,6 +32,9 @@ OPEN_PATHS = frozenset({"/health", "/ready"})
 # Pages hold nothing of the model: they ask for it, with a token that the user types in.
 _TOKENLESS = OPEN_PATHS | PAGES.keys()
 _KNOWN = _TOKENLESS | {"/predict", "/model", "/openapi.json", "/metrics"}
+
+# Headers of every response.
+_EVERYWHERE = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 
 _GIVEN_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _CLOSED = 499  # in the log: the client went before it got an answer
@@ -75,18 +77,13 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [
-                    *message["headers"],
-                    (b"x-request-id", request.encode()),
-                    (b"x-content-type-options", b"nosniff"),
-                    (b"cache-control", b"no-store"),
-                ]
+                message["headers"] += [(b"x-request-id", request.encode()), *_EVERYWHERE]
             await send(message)
 
         try:
             self._check(scope, headers)
             await self._app(scope, receive, sending)
-        except (Gone, ClientDisconnect):
+        except Gone:
             pass
         except Refused as refused:
             await send_error(sending, refused, request)

@@ -46,7 +46,8 @@ def log_request(facts: dict[str, Any]) -> None:
 
 
 def configure(*, access: bool) -> None:
-    """Write the log to stderr."""
+    """Write the log to stderr, without what costs time and is not written."""
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in _LOGGERS:
