@@ -124,7 +124,8 @@ class InputColumn:
 
     def schema(self) -> Json:
         """JSON schema of its values."""
-        number = {"type": ["number", "boolean", "null"], "minimum": -_LARGEST, "maximum": _LARGEST}
+        # Of finite doubles; their limits would be noise here.
+        number = {"type": ["number", "boolean", "null"]}
         text = {"type": ["string", "null"]}
         if self.kind == "number":
             return number
@@ -143,9 +144,7 @@ class InputColumn:
         if self.kind == "date":
             return self._date_schema()
         if not self.levels:
-            return {"type": ["number", "boolean", "string", "null"]} | {
-                name: number[name] for name in ("minimum", "maximum")
-            }
+            return {"type": ["number", "boolean", "string", "null"]}
         own = text if isinstance(self.levels[0], str) else number
         few = list(self.levels[:20])
         note = f"One of {len(self.levels)} categories; any other is treated as missing."
