@@ -132,7 +132,7 @@ wheel: .venv-wheel/ready ## build the wheel in dist/ and test it in an empty env
 	.venv-wheel/build/bin/python -m build --wheel --outdir dist .
 	.venv-wheel/build/bin/python tools/wheel.py dist/*.whl
 	@"$(PYTHON)" -m venv .venv-wheel/empty
-	.venv-wheel/empty/bin/python $(PIP) "$$(ls dist/*.whl)[cli,plot]" pytest
+	.venv-wheel/empty/bin/python $(PIP) "$$(ls dist/*.whl)[cli,plot,serve]" pytest
 	@.venv-wheel/empty/bin/python tools/requirements.py tables > .venv-wheel/tables.txt
 	@.venv-wheel/empty/bin/python $(PIP) --no-deps -r .venv-wheel/tables.txt
 	.venv-wheel/empty/bin/python -m pytest -q $(WHEEL_TESTS) $(ARGS)

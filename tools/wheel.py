@@ -11,6 +11,7 @@ NEEDED = (
     "weald/cli/main.py",
     "weald/datasets/SOURCES.md",
     "weald/reports/page.html",
+    "weald/service/static/page.html",
     "licenses/LICENSE",
     "licenses/NOTICE",
     "entry_points.txt",

@@ -270,6 +270,75 @@ def export(model: str, output: str, format: str | None, force: bool, as_json: bo
     exporting.export(model, output, format, force, as_json)
 
 
+@weald.command(short_help="Answer requests for predictions over HTTP.")
+@_model
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="0 takes a free one.",
+)
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    help="Secret that requests must bring; by default from WEALD_TOKEN. Any --host but this "
+    "machine's own requires one.",
+)
+@click.option(
+    "--allow-host", "names", multiple=True, metavar="NAME", help="A name of this service in URLs."
+)
+@click.option(
+    "--max-body",
+    type=click.FloatRange(0, 1024, min_open=True),
+    default=4.0,
+    show_default=True,
+    metavar="MB",
+    help="Size of a request.",
+)
+@click.option(
+    "--max-rows",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Rows of a request.",
+)
+@click.option(
+    "--queue",
+    type=click.IntRange(1),
+    default=32,
+    show_default=True,
+    help="Large requests at a time; others are told to come back.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Threads for large requests.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 3600, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time in which a request must arrive.",
+)
+@click.option("--access-log/--no-access-log", default=True, help="Log requests to stderr.")
+@_debug
+def serve(model: str, **options: Any) -> None:
+    """Answer requests for predictions of a saved MODEL over HTTP, as JSON or csv.
+
+    There is a page to try a row at / and one about the API at /api. SIGHUP reads the file again,
+    SIGTERM and Ctrl-C stop the service when requests in flight are answered.
+    """
+    from weald.cli import serving
+
+    serving.serve(model, **options)
+
+
 @weald.command(short_help="Print what a model file holds, or all versions.")
 @click.argument("model", required=False)
 @_print_options

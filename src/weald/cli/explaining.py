@@ -5,8 +5,9 @@ from typing import Any
 import click
 import numpy as np
 
-from weald.cli.output import check_free, csv_text, print_json, table_lines, write_text
+from weald.cli.output import check_free, print_json, table_lines, write_text
 from weald.cli.tables import Table, features_of, read_table
+from weald.csv_text import csv_text
 
 _SHOWN = 20  # columns that are printed
 

@@ -1,16 +1,13 @@
 """Output: text or JSON on stdout, and files that are never overwritten by accident."""
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-# A spreadsheet may run text that begins with one of these as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+from weald.plain_values import plain
 
 
 def check_free(path: str | None, force: bool) -> None:
@@ -35,57 +32,6 @@ def write_text(path: str, text: str, force: bool) -> None:
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON; NaN and infinities become null."""
     click.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it.
-
-    >>> plain({"a": np.float64(0.5), "b": [np.int64(1), float("nan")], "c": np.array(["x"])})
-    {'a': 0.5, 'b': [1, None], 'c': ['x']}
-    """
-    if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
-
-
-def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    r"""Return rows as csv whose text no spreadsheet takes for a formula.
-
-    Text that begins like a formula, and is not a number, gets an apostrophe in front.
-
-    >>> print(csv_text([["=1+1", 0.5], ["-1", -2.0], ["a,b", 1.0]]), end="")
-    '=1+1,0.5
-    -1,-2.0
-    "a,b",1.0
-    """
-    return "".join(",".join(_cell(value) for value in row) + "\n" for row in rows)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, str):
-        return "" if isinstance(value, float) and math.isnan(value) else str(value)
-    text = f"'{value}" if value.startswith(_FORMULA) and not _is_number(value) else value
-    return f'"{text.replace(chr(34), 2 * chr(34))}"' if set(text) & set(',;"\n\r\t') else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 import click
 import numpy as np
 
-from weald.cli.output import check_free, csv_text, print_json, write_text
+from weald.cli.output import check_free, print_json, write_text
 from weald.cli.tables import Table, check_column, features_of, read_table
+from weald.csv_text import csv_text
 
 _CHUNK = 10_000  # rows turned into text at a time
 

@@ -71,15 +71,16 @@ class RowReader(BaseEstimator):
             As the model does for a table with the same values.
         """
         if isinstance(X, Mapping):
-            return self._row(self._in_order(X))
+            return self.row(self._in_order(X))
         if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (list, tuple))):
-            return self._row(X)
+            return self.row(X)
         if type(X) is np.ndarray and X.ndim == 1:
-            return self._row(X.tolist() if X.dtype.kind in "biufU" else X)
+            return self.row(X.tolist() if X.dtype.kind in "biufU" else X)
         blocks = list(dense_blocks(table_for_predict(self, X)))
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
-    def _row(self, row: Sequence[Any] | NDArray[Any]) -> Floats:
+    def row(self, row: Sequence[Any] | NDArray[Any]) -> Floats:
+        """Convert one row, its values in the order of the fit."""
         if len(row) != len(self._cells):
             n = len(self._cells)
             raise ValueError(

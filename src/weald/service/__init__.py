@@ -1,0 +1,1 @@
+"""The prediction service of `weald serve`: a fitted model over HTTP."""
