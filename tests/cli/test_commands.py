@@ -113,6 +113,19 @@ def test_predict_as_json_and_to_a_file(folder: Path, capsys: pytest.CaptureFixtu
         assert [float(row["high"]) for row in csv.DictReader(file)] == high.tolist()
 
 
+@pytest.mark.parametrize("method", ["boosted_trees", "extra_trees", "rotation_forest", "bagging"])
+def test_intervals_of_every_method_that_has_them(
+    method: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = folder / f"{method}_intervals.weald"
+    _run(capsys, "train", folder / "numbers.csv", "--target", "price", "--method", method,
+         "--intervals", "--test-size", "0", "-o", model)  # fmt: skip
+    rows = json.loads(
+        _run(capsys, "predict", model, folder / "numbers.csv", "--interval", "0.9", "--json")
+    )
+    assert all(row["low"] < row["high"] for row in rows)
+
+
 def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["compare", folder / "numbers.csv", "--target", "price", "--method", "decision_tree",
              "--method", "constant", "--folds", "4", "--repeats", "2"]  # fmt: skip

@@ -28,8 +28,11 @@ def check_free(path: str | None, force: bool) -> None:
 
 def write_text(path: str, text: str, force: bool) -> None:
     """Write a text file; fails if it exists, unless forced."""
-    with Path(path).open("w" if force else "x", encoding="utf-8", newline="") as file:
-        file.write(text)
+    try:
+        with Path(path).open("w" if force else "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error  # a full disk names no file
 
 
 def print_json(value: Any) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,6 +101,16 @@ METRIC_NAMES = tuple(one.name for one in (*_CLASSIFICATION, *_REGRESSION))
 def metrics_of(task: str) -> dict[str, Metric]:
     """Metrics of a task by name."""
     return {one.name: one for one in (_CLASSIFICATION if task == "classification" else _REGRESSION)}
+
+
+def metric_of(task: str, name: str | None) -> Metric:
+    """The metric of a name; by default the first one of the task."""
+    known = metrics_of(task)
+    if name is None:
+        return next(iter(known.values()))
+    if name not in known:
+        raise click.UsageError(f"--metric {name} is not for {task}, which has {', '.join(known)}")
+    return known[name]
 
 
 def predicted(model: Any, X: Any, y: Any) -> Predicted:

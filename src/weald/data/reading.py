@@ -301,7 +301,7 @@ def _checked_format(file: Path, format: str | None) -> str:
         raise ValueError(
             f"the format of '{file}' cannot be inferred from its name, which ends in none of "
             f"{', '.join(_SUFFIX_FORMATS)} (and .gz or .zst); pass format='csv' or another of "
-            f"{', '.join(_FORMATS)}"
+            f"{', '.join(_FORMATS)}, or append it as in '{file.name}?format=csv'"
         )
     if format not in _FORMATS:
         raise ValueError(
@@ -334,6 +334,7 @@ def _checked_rest(source: _Source, names: list[str], label: str) -> str:
     if len(names) == 1:
         raise ValueError(
             f"'{source.file}' has only the label column '{label}'; expected at least one feature "
-            "column (if its cells have another separator, pass sep=)"
+            "column (if its cells have another separator, pass sep=, or append it as in "
+            f"'{source.file.name}?sep=:')"
         )
     return label
