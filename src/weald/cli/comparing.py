@@ -14,6 +14,7 @@ from weald.cli.paired import corrected_t_test, holm
 from weald.cli.progress import progress
 from weald.cli.scores import Metric, metric_of, predicted, score_text
 from weald.cli.training import Rows, Training, can_stratify, part_of, rows_of
+from weald.plot.style import pyplot
 
 DEFAULT_METHODS = ("boosted_trees", "random_forest", "extra_trees", "decision_tree", CONSTANT)
 _DIFFERENCE = 0.05  # p values below are said to be a difference
@@ -59,6 +60,8 @@ def compare(options: Comparison) -> None:
     check_free(options.picture, options.data.force)
     if len(set(options.methods)) < len(options.methods):
         raise click.UsageError("a method is named twice")
+    if options.picture is not None:
+        pyplot()  # matplotlib may be missing
     rows, task = rows_of(options.data)
     metric = metric_of(task, options.metric)
     folds = _folds(rows, task, options)
@@ -181,7 +184,7 @@ def _record(
 
 def _draw(results: list[Result], metric: Metric, path: str) -> None:
     """Draw the scores of all folds, a line of dots for each method, and their means."""
-    from weald.plot.style import BLUE, GREY, INK, drawing, label, pyplot
+    from weald.plot.style import BLUE, GREY, INK, drawing, label
 
     with drawing(None, (6.4, 0.6 + 0.5 * len(results))) as axes:
         for place, one in enumerate(results):

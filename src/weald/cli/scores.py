@@ -9,6 +9,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.number_text import number_text
+
 Array = NDArray[Any]
 
 
@@ -136,7 +138,7 @@ def scores_of(model: Any, X: Any, y: Any) -> dict[str, float]:
 def score_text(value: float) -> str:
     """Format a score.
 
-    >>> score_text(0.98123), score_text(float("nan"))
-    ('0.9812', 'not defined')
+    >>> score_text(0.98123), score_text(29610.4), score_text(float("nan"))
+    ('0.9812', '29,610', 'not defined')
     """
-    return "not defined" if math.isnan(value) else f"{value:.4g}"
+    return "not defined" if math.isnan(value) else number_text(value)

@@ -20,7 +20,7 @@ _MOSTLY = 0.9
 # Whole numbers with at most so many distinct values are taken for classes.
 _MOST_CLASSES = 20
 # More classes than that need so many rows each, on average, unless --task says that they are meant.
-_FEWEST_ROWS = 2
+_FEWEST_ROWS = 5
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import click
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from weald.advice import collecting
 from weald.cli.methods import interval_settings, make, parse_settings
 from weald.cli.output import check_free, fingerprint_of, print_json, table_lines
 from weald.cli.scores import score_text, scores_of
@@ -179,7 +180,8 @@ def _held_out_scores(
         stratify=rows.y if stratifies else None,
     )
     copy = clone(model)
-    fit_with_bar(copy, part_of(rows, fitted))
+    with collecting():  # the fit on all rows issues them
+        fit_with_bar(copy, part_of(rows, fitted))
     part = part_of(rows, tested)
     return scores_of(copy, part.X, part.y), len(tested)
 
