@@ -199,7 +199,7 @@ def _fit_column(
         kind_of_column = CodedCategory if numbers_levels else Category
         column, read = kind_of_column.from_values(values, counted)
         if is_category is None and kind is Kind.TEXT:
-            advise_of_text(values.label, column.levels)
+            advise_of_text(values.label, column.all_levels)
         return column, list(read)
     if is_category is None and kind is Kind.ORDERED:
         ordered = Ordered.from_values(values)
