@@ -52,6 +52,7 @@ html_theme = "furo"
 html_title = f"weald {version}"
 html_static_path = ["_static"]
 html_css_files = ["weald.css"]
+html_js_files = ["search.js"]
 html_extra_path = ["site"]  # index.html, which leads to the first page
 html_copy_source = False
 html_show_sphinx = False
