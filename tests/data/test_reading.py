@@ -74,6 +74,22 @@ def test_decimal_commas(cells: list[str], values: list[Any], write: Any, library
     assert table_of(read(write("a;b\n" + rows)))["a"] == values
 
 
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["7", "-3", "007"], [7, -3, 7]),
+        (["0.5", "1e5", "inf", "1e999"], [0.5, 1e5, math.inf, math.inf]),
+        (["true", "FALSE"], [True, False]),
+        (["None", "-"], ["None", "-"]),
+        (["5%", "1_000", "€5"], ["5%", "1_000", "€5"]),
+    ],
+)
+def test_types_of_cells(cells: list[str], values: list[Any], write: Any, library: str) -> None:
+    """The table of docs/guide/data.md."""
+    rows = "".join(f"{cell},{i}\n" for i, cell in enumerate(cells))
+    assert table_of(read(write("a,b\n" + rows)))["a"] == values
+
+
 def test_no_decimal_commas_between_commas(write: Any, library: str) -> None:
     file = write('a,b\n"1,5",2\n"2,25",3\n')
     assert table_of(read(file))["a"] == ["1,5", "2,25"]
