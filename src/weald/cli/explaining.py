@@ -85,7 +85,7 @@ def _print_row(model: Any, found: Any, features: Table, row: int, as_json: bool)
         return
     of = "" if output is None else f" of {output!r}"
     total = float(base + values.sum())
-    shown = number_text(answer, 6) if isinstance(answer, np.floating) else answer
+    shown = number_text(float(answer), 6) if isinstance(answer, np.floating) else answer
     click.echo(f"{features.place(row)}: prediction {shown}")
     click.echo(
         f"{found.scale}{of}: {number_text(total)} = mean {number_text(float(base))} + the sum of"
