@@ -51,6 +51,7 @@ napoleon_use_param = False
 html_theme = "furo"
 html_title = f"weald {version}"
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["weald.css"]
 html_js_files = ["search.js"]
 html_extra_path = ["site"]  # index.html, which leads to the first page
