@@ -56,45 +56,6 @@ def values_of(series: Any) -> list[Any]:
 # --- what is read --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("cells", "values"),
-    [
-        (["3,5", "", "-0,25", "7"], [3.5, None, -0.25, 7.0]),
-        (["1.234,5", "12,50", "1.000"], [1234.5, 12.5, 1000.0]),
-        (["69222,187", "1,5E+03"], [69222.187, 1500.0]),
-        (["0,125", "2,375"], [0.125, 2.375]),
-        (["1,234", "5,678"], ["1,234", "5,678"]),  # thousands?
-        (["1,5", "x"], ["1,5", "x"]),
-        (["1,5", "2,5,6"], ["1,5", "2,5,6"]),
-        (["1,5", "2.5"], ["1,5", "2.5"]),
-    ],
-)
-def test_decimal_commas(cells: list[str], values: list[Any], write: Any, library: str) -> None:
-    rows = "".join(f"{cell};{i}\n" for i, cell in enumerate(cells))
-    assert table_of(read(write("a;b\n" + rows)))["a"] == values
-
-
-@pytest.mark.parametrize(
-    ("cells", "values"),
-    [
-        (["7", "-3", "007"], [7, -3, 7]),
-        (["0.5", "1e5", "inf", "1e999"], [0.5, 1e5, math.inf, math.inf]),
-        (["true", "FALSE"], [True, False]),
-        (["None", "-"], ["None", "-"]),
-        (["5%", "1_000", "€5"], ["5%", "1_000", "€5"]),
-    ],
-)
-def test_types_of_cells(cells: list[str], values: list[Any], write: Any, library: str) -> None:
-    """The table of docs/guide/data.md."""
-    rows = "".join(f"{cell},{i}\n" for i, cell in enumerate(cells))
-    assert table_of(read(write("a,b\n" + rows)))["a"] == values
-
-
-def test_no_decimal_commas_between_commas(write: Any, library: str) -> None:
-    file = write('a,b\n"1,5",2\n"2,25",3\n')
-    assert table_of(read(file))["a"] == ["1,5", "2,25"]
-
-
 def test_frame_and_label(write: Any, library: str) -> None:
     file = write("a,b,c\n1,x,0.5\n2,y,1.5\n")
     frame = read(file)
