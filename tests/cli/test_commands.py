@@ -156,6 +156,15 @@ def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len((folder / "values.csv").read_text().splitlines()) == 121
 
 
+def test_cells_do_not_steer_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pd.read_csv(folder / "classes.csv").assign(town="Ulm\x1b[2J")
+    rows.to_csv(folder / "hostile.csv", index=False)
+    words = ["explain", folder / "classes.weald", folder / "hostile.csv", "--row", "0"]
+    out = _run(capsys, *words)
+    assert "\x1b" not in out
+    assert "Ulm\ufffd[2J" in out
+
+
 def test_diagnose_report_distill(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [folder / "classes.weald", folder / "classes.csv", "--target", "risk"]
     found = json.loads(_run(capsys, "diagnose", *rows, "--json", "--html", folder / "d.html"))
