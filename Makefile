@@ -115,11 +115,11 @@ bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a
 study: .venv-bench/ready ## repeat a one-off study of studies/; WHAT="name --options"
 	PYTHONPATH=benchmarks .venv-bench/bin/python studies/$(firstword $(WHAT)).py $(wordlist 2,$(words $(WHAT)),$(WHAT))
 
-docs: .venv-docs/ready ## build the documentation site in build/docs, without network, and check its links
-	@rm -rf docs/_generated build/docs
-	.venv-docs/bin/python -m sphinx -c docs -b html -q -W --keep-going -d build/doctrees . build/docs
-	.venv-docs/bin/python tools/links.py build/docs
-	@echo "the site: build/docs/index.html"
+docs: .venv-docs/ready ## build the documentation site in build/site, without network, and check its links
+	@rm -rf docs/_generated build/site
+	.venv-docs/bin/python -m sphinx -c docs -b html -q -W --keep-going -d build/doctrees . build/site
+	.venv-docs/bin/python tools/links.py build/site
+	@echo "the site: build/site/index.html"
 .venv-docs/ready: $(PACKAGE)
 	$(call environment,docs)
 	$(call install,docs,'.[docs$(COMMA)frames]')

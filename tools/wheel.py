@@ -1,4 +1,4 @@
-"""Fail if a wheel lacks a part, or carries what does not belong in it."""
+"""Fail if one of the wheels lacks a part, or carries what does not belong in it."""
 
 import sys
 import zipfile
@@ -30,11 +30,12 @@ def complaints(names: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python tools/wheel.py WHEEL")
-    with zipfile.ZipFile(sys.argv[1]) as wheel:
-        wrong = complaints(wheel.namelist())
-    size = Path(sys.argv[1]).stat().st_size
-    print(f"{Path(sys.argv[1]).name}: {size / 2**20:.1f} MiB")
+    if len(sys.argv) < 2:
+        raise SystemExit("usage: python tools/wheel.py WHEEL...")
+    wrong = []
+    for file in map(Path, sys.argv[1:]):
+        print(f"{file.name}: {file.stat().st_size / 2**20:.1f} MiB")
+        with zipfile.ZipFile(file) as wheel:
+            wrong += [f"{file.name} {one}" for one in complaints(wheel.namelist())]
     if wrong:
         raise SystemExit("\n".join(wrong))

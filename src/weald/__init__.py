@@ -5,8 +5,12 @@ Everything but the version is imported lazily.
 
 from typing import TYPE_CHECKING
 
+from weald.interpreter import refuse_free_threading
 from weald.lazy import attach
 from weald.version import __version__
+
+refuse_free_threading()
+del refuse_free_threading
 
 if TYPE_CHECKING:
     from weald import aggregation, datasets, explain, export, plot, theory

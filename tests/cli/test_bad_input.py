@@ -108,6 +108,28 @@ def test_cells_that_the_model_cannot_read(
         (["compare", "table.csv", "--target", "y", "--metric", "log_loss"], 2, "rmse, mae, r2"),
         (["compare", "table.csv", "--target", "y", "--folds", "50"], 1, "50 folds"),
         (["export", "m.weald", "m.txt"], 2, "--format"),
+        (["predict", "none.weald", "table.csv"], 1, "there is no file 'none.weald' (looked from"),
+        (
+            ["train", "table.csv", "--target", "y", *TRAIN, "-o", "/dev/null", "--force"],
+            1,
+            "not a regular file",
+        ),
+        (
+            ["train", "table.csv", "--target", "y", "--method", "adaboost", "--intervals"],
+            2,
+            "adaboost has no prediction intervals (--intervals); these methods have: boosted_trees",
+        ),
+        (
+            ["train", "names.csv", "--target", "name"],
+            1,
+            "column 'name': the target has 40 different values in 40 rows, such as 'n0'",
+        ),
+        (["train", "classes.csv", "--target", "c", "--intervals"], 2, "predict --proba"),
+        (["train", "table.txt", "--target", "y"], 1, "'table.txt?format=csv'"),
+        (["auto", "table.csv"], 2, "--target is missing"),
+        (["auto", "table.csv", "--target", "y", "--metric", "accuracy"], 2, "rmse, mae, r2"),
+        (["auto", "table.csv", "--target", "y", "--time", "0"], 2, "--time"),
+        (["auto", "table.csv", "--target", "y", "-o", "table.csv"], 2, "--force"),
     ],
 )
 def test_wrong_calls(
@@ -119,6 +141,9 @@ def test_wrong_calls(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(table.parent)
+    Path("table.txt").write_text(table.read_text())
+    Path("names.csv").write_text("x,name\n" + "".join(f"{i},n{i}\n" for i in range(40)))
+    Path("classes.csv").write_text("x,c\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
     assert message in _error(capsys, code, *words)
 
 
@@ -139,9 +164,21 @@ def test_intervals_need_their_records(table: Path, capsys: pytest.CaptureFixture
     model = table.with_suffix(".weald")
     main(["train", str(table), "--target", "y", *TRAIN, "-o", str(model)])
     assert "--intervals" in _error(capsys, 1, "predict", model, table, "--interval", "0.9")
-    message = _error(capsys, 2, "train", table, "--target", "y", "--method", "boosted_trees",
-                     "--intervals")  # fmt: skip
-    assert "oob_score" in message
+
+
+def test_many_classes_can_be_meant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "names.csv"
+    file.write_text("x,name\n" + "".join(f"{i},n{i}\n" for i in range(40)))
+    words = ["train", str(file), "--target", "name", "--task", "classification", *TRAIN]
+    assert main(words) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full")
+def test_full_disk(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = table.with_suffix(".weald")
+    main(["train", str(table), "--target", "y", *TRAIN, "-o", str(model)])
+    message = _error(capsys, 1, "predict", model, table, "-o", "/dev/full", "--force")
+    assert message == "weald: '/dev/full': no space left on device"
 
 
 def test_debug_shows_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,9 +200,10 @@ def test_a_closed_pipe_is_quiet(table: Path) -> None:
     assert process.wait() == 141
 
 
-def test_without_click(tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["click", "rich"])
+def test_without_its_packages(package: str) -> None:
     code = (
-        "import sys; sys.modules['click'] = None\n"
+        f"import sys; sys.modules['{package}'] = None\n"
         "from weald.cli.main import main\n"
         "sys.exit(main(['info']))"
     )
@@ -175,7 +213,7 @@ def test_without_click(tmp_path: Path) -> None:
     assert found.returncode == 1
     assert found.stdout == ""
     assert found.stderr.count("\n") == 1
-    assert "pip install 'weald[cli]'" in found.stderr
+    assert f"needs the package {package}: pip install 'weald[cli]'" in found.stderr
 
 
 def test_share_that_leaves_no_rows_to_fit_on(

@@ -113,6 +113,19 @@ def test_predict_as_json_and_to_a_file(folder: Path, capsys: pytest.CaptureFixtu
         assert [float(row["high"]) for row in csv.DictReader(file)] == high.tolist()
 
 
+@pytest.mark.parametrize("method", ["boosted_trees", "extra_trees", "rotation_forest", "bagging"])
+def test_intervals_of_every_method_that_has_them(
+    method: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = folder / f"{method}_intervals.weald"
+    _run(capsys, "train", folder / "numbers.csv", "--target", "price", "--method", method,
+         "--intervals", "--test-size", "0", "-o", model)  # fmt: skip
+    rows = json.loads(
+        _run(capsys, "predict", model, folder / "numbers.csv", "--interval", "0.9", "--json")
+    )
+    assert all(row["low"] < row["high"] for row in rows)
+
+
 def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["compare", folder / "numbers.csv", "--target", "price", "--method", "decision_tree",
              "--method", "constant", "--folds", "4", "--repeats", "2"]  # fmt: skip
@@ -141,6 +154,15 @@ def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "line 9: prediction" in _run(capsys, *words, "--row", "7")
     _run(capsys, *words, "-o", folder / "values.csv")
     assert len((folder / "values.csv").read_text().splitlines()) == 121
+
+
+def test_cells_do_not_steer_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pd.read_csv(folder / "classes.csv").assign(town="Ulm\x1b[2J")
+    rows.to_csv(folder / "hostile.csv", index=False)
+    words = ["explain", folder / "classes.weald", folder / "hostile.csv", "--row", "0"]
+    out = _run(capsys, *words)
+    assert "\x1b" not in out
+    assert "Ulm\ufffd[2J" in out
 
 
 def test_diagnose_report_distill(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

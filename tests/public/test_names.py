@@ -79,7 +79,7 @@ print(json.dumps([first, sorted(set(sys.modules) - before)]))
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
     )
     at_import, after = json.loads(run.stdout)
-    assert at_import == ["weald", "weald.lazy", "weald.version"]
+    assert at_import == ["weald", "weald.interpreter", "weald.lazy", "weald.version"]
     assert "weald.ensembles.members.member_errors" in after
     heavy = ("scipy", "sklearn", "pandas", "matplotlib", "narwhals", "weald.ensembles.rounds")
     assert [name for name in after if name.startswith(heavy)] == []

@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PICTURES = EXAMPLES.parent / "docs" / "guide" / "pictures"
 NAMES = [
     "bias_variance", "distilled", "looking", "members", "one_and_hundred", "readable_tree",
-    "ten_points",
+    "ten_points", "tour",
 ]  # fmt: skip
 
 
@@ -60,6 +60,18 @@ def test_one_and_hundred(tmp_path: Path) -> None:
     result = module.compute()
     assert result.best_error == pytest.approx(0.05, abs=0.01)
     assert result.best_error < result.bag_error < result.tree_error - 0.02
+    check_picture(module, result, tmp_path)
+
+
+def test_tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = example("tour")
+    monkeypatch.setattr(module, "N_TREES", 60)
+    result = module.compute()
+    bagging, forest, boosting = result.curves.values()
+    assert len(bagging) == len(forest) == len(boosting) == 60
+    assert bagging[-1] < 0.5 * min(result.small_tree, result.full_tree)
+    assert boosting[-1] < bagging[-1]
+    assert module.NOISE < result.stack < boosting[-1]
     check_picture(module, result, tmp_path)
 
 

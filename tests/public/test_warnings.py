@@ -113,10 +113,12 @@ def test_parameters_without_effect() -> None:
         [f"{i / 7:.2f}" for i in range(60)],
         [f"-{i}e3" for i in range(60)],
         [*map(str, range(59)), None],
+        [f"{i},5" for i in range(60)],
     ],
 )
-def test_numbers_as_text(values) -> None:
-    (text,) = warnings_of(lambda: weald.DecisionTreeClassifier().fit(frame(age=values), CODES))
+@pytest.mark.parametrize("model", [weald.DecisionTreeClassifier(), weald.BoostedTreesClassifier()])
+def test_numbers_as_text(model, values) -> None:
+    (text,) = warnings_of(lambda: model.fit(frame(age=values), CODES))
     assert text.startswith("Column 'age' holds numbers as text") and "to_numeric" in text
 
 

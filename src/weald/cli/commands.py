@@ -96,9 +96,7 @@ def weald() -> None:
     show_default=True,
     help="Share of the rows held out for the scores; 0: no scores.",
 )
-@click.option(
-    "--intervals", is_flag=True, help="Save what predict --interval needs (forests and bagging)."
-)
+@click.option("--intervals", is_flag=True, help="Save what predict --interval needs (of numbers).")
 @_seed
 @_jobs
 @_write_options
@@ -111,6 +109,48 @@ def train(table: str, target: str | None, output: str | None, as_json: bool, **r
     from weald.cli import training
 
     training.train(Training(table, target, output, json=as_json, **rest))
+
+
+@weald.command(short_help="Find the best ensemble in a given time.")
+@_table
+@_target
+@click.option("-o", "--output", metavar="MODEL", help="File to save the ensemble to.")
+@click.option(
+    "--time",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    default=60.0,
+    show_default=True,
+    help="Time limit of the fit.",
+)
+@click.option("--metric", type=click.Choice(METRIC_NAMES), help="By default log_loss or rmse.")
+@click.option("--only-trees", is_flag=True, help="No linear models, networks and neighbours.")
+@_data_options
+@_test
+@click.option("--intervals", is_flag=True, help="Save what predict --interval needs (of numbers).")
+@_seed
+@_jobs
+@_write_options
+def auto(
+    table: str,
+    target: str | None,
+    output: str | None,
+    time: float,
+    metric: str | None,
+    only_trees: bool,
+    as_json: bool,
+    **rest: Any,
+) -> None:
+    """Train many models within a time limit and save the best ensemble of them.
+
+    Prints every model with its score on rows that it was not fitted on, and its weight. Ctrl-C ends
+    the search with the best ensemble so far. The weights are chosen on these scores, so that of the
+    ensemble is slightly optimistic; --test gives scores on other rows.
+    """
+    from weald.cli import searching
+
+    data = Training(table, target, output, method="auto", json=as_json, **rest)
+    searching.search(searching.Searching(data, time, metric, only_trees))
 
 
 @weald.command(short_help="Predict the rows of a table.")

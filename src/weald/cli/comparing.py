@@ -1,8 +1,6 @@
 """`weald compare`: methods side by side by repeated cross-validation."""
 
-import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +11,10 @@ from numpy.typing import NDArray
 from weald.cli.methods import CONSTANT, make
 from weald.cli.output import check_free, print_json, table_lines
 from weald.cli.paired import corrected_t_test, holm
-from weald.cli.scores import Metric, metrics_of, predicted, score_text
+from weald.cli.progress import progress
+from weald.cli.scores import Metric, metric_of, predicted, score_text
 from weald.cli.training import Rows, Training, can_stratify, part_of, rows_of
+from weald.plot.style import pyplot
 
 DEFAULT_METHODS = ("boosted_trees", "random_forest", "extra_trees", "decision_tree", CONSTANT)
 _DIFFERENCE = 0.05  # p values below are said to be a difference
@@ -60,8 +60,10 @@ def compare(options: Comparison) -> None:
     check_free(options.picture, options.data.force)
     if len(set(options.methods)) < len(options.methods):
         raise click.UsageError("a method is named twice")
+    if options.picture is not None:
+        pyplot()  # matplotlib may be missing
     rows, task = rows_of(options.data)
-    metric = _metric(task, options.metric)
+    metric = metric_of(task, options.metric)
     folds = _folds(rows, task, options)
     models = {
         one: make(one, task, {}, options.data.seed, options.data.jobs) for one in options.methods
@@ -94,15 +96,6 @@ def ranked(
     ]
 
 
-def _metric(task: str, name: str | None) -> Metric:
-    known = metrics_of(task)
-    if name is None:
-        return next(iter(known.values()))
-    if name not in known:
-        raise click.UsageError(f"--metric {name} is not for {task}, which has {', '.join(known)}")
-    return known[name]
-
-
 def _folds(rows: Rows, task: str, options: Comparison) -> list[tuple[Any, Any]]:
     from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
@@ -123,40 +116,18 @@ def _run(
 
     scores = np.empty((len(models), len(folds)))
     seconds = np.empty_like(scores)
-    with _bar(len(models) * len(folds)) as done:
+    with progress() as bar:
+        line = bar.add_task("comparing", total=len(models) * len(folds))
         for k, (fitted, tested) in enumerate(folds):
             part, rest = part_of(rows, fitted), part_of(rows, tested)
-            for i, model in enumerate(models.values()):
+            for i, (name, model) in enumerate(models.items()):
+                bar.update(line, description=f"fold {k + 1} of {len(folds)}: {name}")
                 copy, begin = clone(model), time.process_time()
                 copy.fit(part.X, part.y, **part.fit_arguments)
                 seconds[i, k] = time.process_time() - begin
                 scores[i, k] = metric.of(predicted(copy, rest.X, rest.y))
-                next(done)
+                bar.advance(line)
     return scores, seconds
-
-
-class _bar:
-    """A progress bar on stderr, if that is a terminal."""
-
-    def __init__(self, n: int) -> None:
-        self._bar: Any = None
-        if sys.stderr.isatty():
-            self._bar = click.progressbar(length=n, label="comparing", file=sys.stderr)
-
-    def __enter__(self) -> Iterator[None]:
-        if self._bar is not None:
-            self._bar.__enter__()
-        return self._steps()
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(*error)
-
-    def _steps(self) -> Iterator[None]:
-        while True:
-            if self._bar is not None:
-                self._bar.update(1)
-            yield None
 
 
 def _text(results: list[Result], metric: Metric, rows: Rows, options: Comparison) -> str:
@@ -213,7 +184,7 @@ def _record(
 
 def _draw(results: list[Result], metric: Metric, path: str) -> None:
     """Draw the scores of all folds, a line of dots for each method, and their means."""
-    from weald.plot.style import BLUE, GREY, INK, drawing, label, pyplot
+    from weald.plot.style import BLUE, GREY, INK, drawing, label
 
     with drawing(None, (6.4, 0.6 + 0.5 * len(results))) as axes:
         for place, one in enumerate(results):

@@ -8,6 +8,7 @@ import numpy as np
 from weald.cli.output import check_free, print_json, table_lines, write_text
 from weald.cli.tables import Table, features_of, read_table
 from weald.csv_text import csv_text
+from weald.number_text import number_text, signed_text
 
 _SHOWN = 20  # columns that are printed
 
@@ -61,7 +62,7 @@ def _print_means(found: Any, as_json: bool) -> None:
         print_json({**record, "mean_abs_shapley_values": means})
         return
     click.echo(f"mean |Shapley value| of {len(found):,} rows, scale: {found.scale}, {found.method}")
-    rows = [[found.feature_names[i], f"{sizes[i]:.4g}"] for i in order[:_SHOWN]]
+    rows = [[found.feature_names[i], number_text(sizes[i])] for i in order[:_SHOWN]]
     click.echo(table_lines(["column", "mean"], rows))
     if len(order) > _SHOWN:
         click.echo(f"… and {len(order) - _SHOWN} more (--json has all)")
@@ -85,13 +86,18 @@ def _print_row(model: Any, found: Any, features: Table, row: int, as_json: bool)
         return
     of = "" if output is None else f" of {output!r}"
     total = float(base + values.sum())
-    click.echo(f"{features.place(row)}: prediction {answer}")
-    click.echo(f"{found.scale}{of}: {total:.4g} = mean {float(base):.4g} + the sum of")
-    rows = [[found.feature_names[i], _short(cells[i]), f"{values[i]:+.4g}"] for i in order[:_SHOWN]]
+    shown = number_text(float(answer), 6) if isinstance(answer, np.floating) else answer
+    click.echo(f"{features.place(row)}: prediction {shown}")
+    click.echo(
+        f"{found.scale}{of}: {number_text(total)} = mean {number_text(float(base))} + the sum of"
+    )
+    rows = [
+        [found.feature_names[i], _short(cells[i]), signed_text(values[i])] for i in order[:_SHOWN]
+    ]
     click.echo(table_lines(["column", "cell", "contribution"], rows))
     if len(order) > _SHOWN:
         rest = float(values[order[_SHOWN:]].sum())
-        click.echo(f"… and {len(order) - _SHOWN} more columns, {rest:+.4g} together")
+        click.echo(f"… and {len(order) - _SHOWN} more columns, {signed_text(rest)} together")
 
 
 def _all_values(found: Any, places: list[int]) -> str:

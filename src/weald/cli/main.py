@@ -1,4 +1,4 @@
-"""Entry point of the command `weald`; imports click only when it runs."""
+"""Entry point of the command `weald`; imports click and rich only when it runs."""
 
 import sys
 from collections.abc import Sequence
@@ -19,11 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["info", "there_is_no_such_file.weald"])
     1
     """
-    if find_spec("click") is None:
-        sys.stderr.write(
-            "weald: the command line needs the package click: pip install 'weald[cli]'\n"
-        )
-        return 1
+    for package in ("click", "rich"):
+        if find_spec(package) is None:
+            sys.stderr.write(
+                f"weald: the command line needs the package {package}: pip install 'weald[cli]'\n"
+            )
+            return 1
     from weald.cli.running import run
 
     return run(sys.argv[1:] if arguments is None else arguments)

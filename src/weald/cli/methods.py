@@ -22,6 +22,16 @@ METHODS = {
     "voting": "Voting",
     "option_tree": "OptionTree",
     "decision_tree": "DecisionTree",
+    "auto": "AutoEnsemble",
+}
+# Settings with which a method keeps what prediction intervals are computed from.
+_INTERVALS: dict[str, dict[str, Any]] = {
+    "boosted_trees": {"n_bags": 5},
+    "random_forest": {"oob_score": True},
+    "extra_trees": {"oob_score": True, "bootstrap": True},
+    "rotation_forest": {"oob_score": True, "bootstrap": True},
+    "bagging": {"oob_score": True},
+    "auto": {},
 }
 _COMBINED = ("boosted_trees", "random_forest", "extra_trees")
 CONSTANT = "constant"  # predicts the same for all rows: what every method has to beat
@@ -49,6 +59,21 @@ def make(method: str, task: str, settings: dict[str, Any], seed: int, jobs: int 
         return kind(**{**given, **settings})
     except TypeError as error:
         raise click.UsageError(f"--set: {error}") from error
+
+
+def interval_settings(method: str, task: str) -> dict[str, Any]:
+    """Settings for prediction intervals; raise UsageError if there are none."""
+    if task == "classification":
+        raise click.UsageError(
+            "--intervals is for numbers (--task regression), but the target has classes; "
+            "predict --proba gives their probabilities"
+        )
+    if method not in _INTERVALS:
+        raise click.UsageError(
+            f"{method} has no prediction intervals (--intervals); these methods have: "
+            f"{', '.join(_INTERVALS)}"
+        )
+    return dict(_INTERVALS[method])
 
 
 def parse_settings(texts: Iterable[str]) -> dict[str, Any]:

@@ -25,8 +25,11 @@ def check_free(path: str | None, force: bool) -> None:
 
 def write_text(path: str, text: str, force: bool) -> None:
     """Write a text file; fails if it exists, unless forced."""
-    with Path(path).open("w" if force else "x", encoding="utf-8", newline="") as file:
-        file.write(text)
+    try:
+        with Path(path).open("w" if force else "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error  # a full disk names no file
 
 
 def print_json(value: Any) -> None:
@@ -42,7 +45,7 @@ def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     forest    0.1
     tree     0.25
     """
-    lines = [list(head), *map(list, rows)]
+    lines = [[_visible(cell) for cell in line] for line in (head, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return "\n".join(
         "  ".join(
@@ -51,6 +54,15 @@ def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         ).rstrip()
         for line in lines
     )
+
+
+def _visible(text: str) -> str:
+    r"""Replace control characters of the data, which could steer a terminal.
+
+    >>> _visible("Ulm\x1b[31m") == "Ulm\ufffd[31m"
+    True
+    """
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
 def fingerprint_of(model: Any) -> str | None:

@@ -70,12 +70,17 @@ def _predictions(
         for i, label in enumerate(model.classes_):
             found[f"probability_{label}"] = shares[:, i].tolist()
     if interval is not None:
+        if hasattr(model, "classes_"):
+            raise click.UsageError(
+                "--interval is for numbers, but the model predicts classes; --proba prints their "
+                "probabilities"
+            )
         try:
             limits = np.asarray(model.predict_interval(X, interval))
         except AttributeError as error:
             raise ValueError(
-                f"the model has no intervals ({error}); train it with --method random_forest "
-                "--intervals"
+                "the model file has nothing to compute intervals from: train it with --intervals "
+                "(boosted_trees, forests, bagging or auto)"
             ) from error
         found |= {"low": limits[:, 0].tolist(), "high": limits[:, 1].tolist()}
     return found

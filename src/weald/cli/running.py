@@ -54,10 +54,17 @@ def _invoke(arguments: list[str]) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         hint = "" if isinstance(error, _EXPECTED) else " (--debug shows the trace)"
-        text = str(error) if isinstance(error, _EXPECTED) and str(error) else repr(error)
-        _complain(f"weald: {text}{hint}")
+        _complain(f"weald: {_text_of(error)}{hint}")
         return DATA
     return OK
+
+
+def _text_of(error: Exception) -> str:
+    """The message of an error; those of the system name the file first."""
+    if isinstance(error, OSError) and error.strerror:
+        file = "stdout" if error.filename is None else f"'{os.fsdecode(error.filename)}'"
+        return f"{file}: {error.strerror.lower()}"
+    return str(error) if isinstance(error, _EXPECTED) and str(error) else repr(error)
 
 
 def _complain(text: str) -> None:

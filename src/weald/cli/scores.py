@@ -5,8 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
+
+from weald.number_text import number_text
 
 Array = NDArray[Any]
 
@@ -102,6 +105,16 @@ def metrics_of(task: str) -> dict[str, Metric]:
     return {one.name: one for one in (_CLASSIFICATION if task == "classification" else _REGRESSION)}
 
 
+def metric_of(task: str, name: str | None) -> Metric:
+    """The metric of a name; by default the first one of the task."""
+    known = metrics_of(task)
+    if name is None:
+        return next(iter(known.values()))
+    if name not in known:
+        raise click.UsageError(f"--metric {name} is not for {task}, which has {', '.join(known)}")
+    return known[name]
+
+
 def predicted(model: Any, X: Any, y: Any) -> Predicted:
     """Predict rows whose targets are known."""
     is_classifier = hasattr(model, "classes_")
@@ -125,7 +138,7 @@ def scores_of(model: Any, X: Any, y: Any) -> dict[str, float]:
 def score_text(value: float) -> str:
     """Format a score.
 
-    >>> score_text(0.98123), score_text(float("nan"))
-    ('0.9812', 'not defined')
+    >>> score_text(0.98123), score_text(29610.4), score_text(float("nan"))
+    ('0.9812', '29,610', 'not defined')
     """
-    return "not defined" if math.isnan(value) else f"{value:.4g}"
+    return "not defined" if math.isnan(value) else number_text(value)

@@ -19,6 +19,8 @@ from weald.data.text_files import decoded
 _MOSTLY = 0.9
 # Whole numbers with at most so many distinct values are taken for classes.
 _MOST_CLASSES = 20
+# More classes than that need so many rows each, on average, unless --task says that they are meant.
+_FEWEST_ROWS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,19 @@ def task_of(y: Any, task: str) -> str:
     values = column.unique().to_list()
     few = len(values) <= _MOST_CLASSES and all(float(value).is_integer() for value in values)
     return "classification" if few else "regression"
+
+
+def check_classes(table: Table, target: str) -> None:
+    """Refuse a target of many classes with hardly a row each, which was not meant as classes."""
+    column = table.frame[target]
+    n_classes, n_rows = column.n_unique(), len(column)
+    if n_classes > _MOST_CLASSES and n_classes * _FEWEST_ROWS > n_rows:
+        raise ValueError(
+            f"'{table.path}', column {target!r}: the target has {n_classes:,} different values in "
+            f"{n_rows:,} rows, such as {str(column[0])!r}: too few rows for each to be a class. "
+            "Choose another --target, write its cells as numbers (with a decimal point), or "
+            "say --task classification if it is meant"
+        )
 
 
 def features_of(model: Any, table: Table) -> Table:

@@ -10,10 +10,19 @@ import click
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from weald.cli.methods import make, parse_settings
+from weald.advice import collecting
+from weald.cli.methods import interval_settings, make, parse_settings
 from weald.cli.output import check_free, fingerprint_of, print_json, table_lines
 from weald.cli.scores import score_text, scores_of
-from weald.cli.tables import Table, check_column, features_of, read_table, take_target, task_of
+from weald.cli.tables import (
+    Table,
+    check_classes,
+    check_column,
+    features_of,
+    read_table,
+    take_target,
+    task_of,
+)
 from weald.errors import WealdWarning
 
 
@@ -54,7 +63,7 @@ def train(options: Training) -> None:
     """Score a model on rows held out, fit it on all rows, and save it."""
     check_free(options.model, options.force)
     rows, task = rows_of(options)
-    settings: dict[str, Any] = {"oob_score": True} if options.intervals else {}
+    settings = interval_settings(options.method, task) if options.intervals else {}
     settings |= parse_settings(options.settings)
     model = make(options.method, task, settings, options.seed, options.jobs)
     scores, n_test = _held_out_scores(model, rows, task, options)
@@ -95,7 +104,7 @@ def evaluate(path: str, table: str, target: str | None, as_json: bool) -> None:
         print_json(result)
     else:
         click.echo(f"{type(model).__name__} on {len(y):,} rows of {table}")
-        click.echo(_score_lines(scores))
+        click.echo(score_lines(scores))
 
 
 def fit_with_bar(model: Any, rows: Rows) -> None:
@@ -123,6 +132,8 @@ def rows_of(options: Training) -> tuple[Rows, str]:
         table = table.without([name])
     features, y = take_target(table, options.target)
     task = task_of(y, options.task)
+    if options.task == "auto" and task == "classification":
+        check_classes(table, str(options.target))
     _warn_of_odd_cells(features)
     return Rows(features.native, _labels(y, task), weights), task
 
@@ -169,7 +180,8 @@ def _held_out_scores(
         stratify=rows.y if stratifies else None,
     )
     copy = clone(model)
-    fit_with_bar(copy, part_of(rows, fitted))
+    with collecting():  # the fit on all rows issues them
+        fit_with_bar(copy, part_of(rows, fitted))
     part = part_of(rows, tested)
     return scores_of(copy, part.X, part.y), len(tested)
 
@@ -189,16 +201,21 @@ def part_of(rows: Rows, places: Any) -> Rows:
     return Rows(frame.to_native(), rows.y[places], weights)
 
 
-def _train_text(result: dict[str, Any], options: Training) -> str:
+def title_of(result: dict[str, Any], options: Training) -> str:
+    """What a model was trained on, and what its target was taken for."""
     classes = result["classes"]
     kind = "numbers (regression)" if classes is None else f"{len(classes)} classes"
     if options.task == "auto":
         other = "classification" if classes is None else "regression"
         kind += f"; --task {other} if that is wrong"
-    lines = [
+    return (
         f"{result['table']}: {result['rows']:,} rows, {result['columns']:,} columns, target "
         f"{result['target']!r}: {kind}"
-    ]
+    )
+
+
+def _train_text(result: dict[str, Any], options: Training) -> str:
+    lines = [title_of(result, options)]
     if result["scores"]:
         tested, name = f"{result['test_rows']:,}", result["estimator"]
         if options.test:
@@ -206,12 +223,13 @@ def _train_text(result: dict[str, Any], options: Training) -> str:
         else:
             fitted = result["rows"] - result["test_rows"]
             lines.append(f"{name}, fitted on {fitted:,} rows, scores on the other {tested}:")
-        lines.append(_score_lines(result["scores"]))
+        lines.append(score_lines(result["scores"]))
     saved = f", saved as {result['model']}" if result["model"] else "; -o FILE saves it"
     lines.append(f"Fitted on all {result['rows']:,} rows in {result['fit_seconds']:.1f} s{saved}")
     return "\n".join(lines)
 
 
-def _score_lines(scores: dict[str, float]) -> str:
+def score_lines(scores: dict[str, float]) -> str:
+    """Scores by name, one a line."""
     rows = [[f"  {name}", score_text(value)] for name, value in scores.items()]
     return table_lines(rows[0], rows[1:])

@@ -23,7 +23,8 @@ def read_columnar(file: Path, format: str) -> nw.DataFrame[Any]:
         state = "is empty" if not start else f"begins with {start!r}"
         raise ValueError(
             f"'{file}' is not {_a(format)} file: it {state}; expected {expected!r} (for text pass "
-            "format='csv')"
+            "format='csv', after the name: "
+            f"'{file.name}?format=csv')"
         )
     library = frame_library(_ENGINES[format])
     try:

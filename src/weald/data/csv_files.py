@@ -151,7 +151,7 @@ def _read_head(source: CsvFile) -> _Head:
         refuse_nul(source.file)
         raise ValueError(
             f"'{source.file}' has a header and no row of data; expected at least one row below it "
-            "(if the first row is data, pass header=False)"
+            "(if the first row is data, pass header=False, after the name: ?header=0)"
         )
     if len(rows[-1]) != len(first):
         _scan(source, len(first))  # names the line
@@ -160,7 +160,7 @@ def _read_head(source: CsvFile) -> _Head:
     if twice:
         raise ValueError(
             f"column names must be unique, but '{source.file}' repeats {listing(twice)}; rename "
-            "them (if the first row is data, pass header=False)"
+            "them (if the first row is data, pass header=False, after the name: ?header=0)"
         )
     return _Head(names, has_header, first_line, n_lines if has_header else 0)
 
@@ -231,7 +231,8 @@ def _scan(source: CsvFile, width: int) -> set[int]:
                 raise ValueError(
                     f"line {line} of '{file}' has {len(row)} cells; expected {width}, as in the "
                     "first row; correct the line (a cell with the separator "
-                    f"{source.separator!r} in it needs quotation marks), or pass sep="
+                    f"{source.separator!r} in it needs quotation marks), or pass sep= (after the "
+                    f"name: '{file.name}?sep=%3B' for semicolons)"
                 )
             line = reader.line_num + 1
     return blank_lines

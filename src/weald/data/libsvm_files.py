@@ -53,5 +53,5 @@ def _wrong_cell(file: Path, number: int, position: int, cell: str) -> str:
     )
     return (
         f"line {number} of '{file}' holds {cell!r} as entry {position + 1}; expected {expected} "
-        "(for other text pass format='csv')"
+        "(for other text pass format='csv', after the name: '?format=csv')"
     )

@@ -206,7 +206,7 @@ def _fit_column(
         else:
             column, read = CodedCategory.by_rule(numbers_levels, values, counted)
         if is_category is None and kind is Kind.TEXT:
-            advise_of_text(values.label, column.levels)
+            advise_of_text(values.label, column.all_levels)
         return column, list(read)
     if is_category is None and kind is Kind.ORDERED:
         ordered = Ordered.from_values(values)

@@ -16,6 +16,7 @@ import narwhals.stable.v1 as nw
 from weald.data.columnar_files import read_columnar
 from weald.data.csv_files import CsvFile, Header, read_csv, separator_of
 from weald.data.date_columns import with_dates
+from weald.data.decimal_commas import with_decimal_commas
 from weald.data.json_lines import read_json_lines
 from weald.data.libsvm_files import read_libsvm
 from weald.data.text_files import is_compressed
@@ -89,7 +90,9 @@ def read(
     skipped. The cells ``?``, ``NA``, ``N/A``, ``NaN``, ``nan``, ``null``, ``NULL`` and empty ones
     are missing. Column types are those the frame library infers from the whole file; text columns
     of csv files and JSON lines whose cells are all dates or times like ``2024-05-31`` or
-    ``2024-05-31 18:30:00`` become dates.
+    ``2024-05-31 18:30:00`` become dates. If the separator is not a comma, columns of numbers like
+    ``3,5`` or ``1.234,5`` become numbers; one whose commas could all separate thousands, such as
+    ``1,234``, stays text.
 
     JSON lines hold one object per line; its keys are the columns.
 
@@ -121,7 +124,8 @@ def _read_frame(source: _Source) -> nw.DataFrame[Any]:
     if source.format == "jsonl":
         return with_dates(read_json_lines(source.file))
     separator = source.sep or separator_of(source.file)
-    return with_dates(read_csv(CsvFile(source.file, source.header, separator, source.marks)))
+    frame = read_csv(CsvFile(source.file, source.header, separator, source.marks))
+    return with_dates(frame if separator == "," else with_decimal_commas(frame))
 
 
 # --- path and options ----------------------------------------------------------------------------
@@ -301,7 +305,7 @@ def _checked_format(file: Path, format: str | None) -> str:
         raise ValueError(
             f"the format of '{file}' cannot be inferred from its name, which ends in none of "
             f"{', '.join(_SUFFIX_FORMATS)} (and .gz or .zst); pass format='csv' or another of "
-            f"{', '.join(_FORMATS)}"
+            f"{', '.join(_FORMATS)}, or append it as in '{file.name}?format=csv'"
         )
     if format not in _FORMATS:
         raise ValueError(
@@ -334,6 +338,7 @@ def _checked_rest(source: _Source, names: list[str], label: str) -> str:
     if len(names) == 1:
         raise ValueError(
             f"'{source.file}' has only the label column '{label}'; expected at least one feature "
-            "column (if its cells have another separator, pass sep=)"
+            "column (if its cells have another separator, pass sep=, or append it as in "
+            f"'{source.file.name}?sep=:')"
         )
     return label

@@ -17,7 +17,7 @@ _DATE = re.compile(
     r"([ T]\d{1,2}:\d{2}.*)?\s*"
 )
 # Leading zeros indicate codes, such as postal codes.
-_NUMBER = re.compile(r"\s*[-+]?(0|[1-9]\d*|(0|[1-9]\d*)?\.\d+|(0|[1-9]\d*)\.)([eE][-+]?\d+)?\s*")
+_NUMBER = re.compile(r"\s*[-+]?(0|[1-9]\d*|(0|[1-9]\d*)?[.,]\d+|(0|[1-9]\d*)\.)([eE][-+]?\d+)?\s*")
 
 
 def advise_of_text(label: str, levels: tuple[Any, ...]) -> None:
@@ -28,8 +28,8 @@ def advise_of_text(label: str, levels: tuple[Any, ...]) -> None:
     if all(map(_NUMBER.fullmatch, texts)):
         advise(
             f"{label} holds numbers as text, which are treated as unordered categories. "
-            "Convert it, for example by pandas.to_numeric, or use the type 'category' if they are "
-            "codes."
+            "Convert it, for example by pandas.to_numeric (decimal commas: by pandas.read_csv with "
+            "decimal=','), or use the type 'category' if they are codes."
         )
     elif all(map(_DATE.fullmatch, texts)):
         advise(

@@ -160,7 +160,7 @@ class Diagnosis:
 
     def tables(self) -> dict[str, list[tuple[str, str]]]:
         """Numbers by heading, as (name, formatted value)."""
-        what = "Error" if self.loss == "squared_error" else "Share of wrong predictions"
+        what = "Squared error" if self.loss == "squared_error" else "Share of wrong predictions"
         found = {what: [(error_name(name), _with_error(one)) for name, one in self.errors.items()]}
         parts, correlation, diversity = self.bias_variance, self.correlation, self.diversity
         if parts is not None and parts.bias_and_noise is not None:

@@ -68,6 +68,8 @@ def write_archive(
         raise FileNotFoundError(f"{str(path)!r} cannot be written: there is no such folder.")
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} cannot be written: it is a folder.")
+    if path.exists() and not path.is_file():  # a device or a pipe would be replaced by a file
+        raise OSError(f"{str(path)!r} cannot be written: it is not a regular file.")
     part = path.with_name(f"{path.name[:_NAME]}.{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as file:
@@ -129,7 +131,13 @@ def read_archive(
     OSError
         If there is no such file.
     """
-    status = path.stat()
+    try:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"there is no file {str(path)!r} (looked from the folder {str(Path.cwd())!r}); check "
+            "the path"
+        ) from error
     if not stat.S_ISREG(status.st_mode):  # a pipe would block
         raise OSError(f"{str(path)!r} is not a regular file.")
     try:

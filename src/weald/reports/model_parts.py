@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from weald.advice import collecting
 from weald.diagnostics.findings import Estimate, plain_number
 from weald.ensembles.distilling.distilling import distill
 from weald.plot.nodes import Node, nodes_of
@@ -187,13 +188,14 @@ def clone(facts_: Facts) -> Html:
     if test is not None:
         labels = test[1] if facts_.classes is None else facts_.classes[test[1]]
         given = {"X_val": test[0], "y_val": labels}
-    found = distill(
-        facts_.subject.model,
-        facts_.some_rows(2000),
-        max_leaf_nodes=_CLONE_LEAVES,
-        random_state=facts_.seed,
-        **given,
-    )
+    with collecting():  # advice for trees is of no use for the model that the report is about
+        found = distill(
+            facts_.subject.model,
+            facts_.some_rows(2000),
+            max_leaf_nodes=_CLONE_LEAVES,
+            random_state=facts_.seed,
+            **given,
+        )
     nodes = nodes_of(found, 0, 20, None, None, "weald.report")
     return section(
         "clone",
