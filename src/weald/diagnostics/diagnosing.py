@@ -127,7 +127,7 @@ def diagnose(
     >>> print(weald.diagnose(tree, X, y))
     Diagnosis of DecisionTreeRegressor: regression, 400 rows, 10 columns
     <BLANKLINE>
-    Error
+    Squared error
       training rows        0 ± 0
       cross-validation     9.64 ± 0.69
       constant prediction  26.3 ± 1.74

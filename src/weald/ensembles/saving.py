@@ -1,6 +1,7 @@
 """Saving fitted models to files, and the check of loaded ones."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -122,10 +123,12 @@ def check_prediction(model: Any, row: NDArray[Any]) -> None:
     """Predict a row, which involves every array of a model."""
     if not model._limits["n_jobs"].admits(model.n_jobs):
         raise ModelFormatError(f"{type(model).__name__} has n_jobs={shown(model.n_jobs)}.")
-    nameless = object.__new__(type(model))  # the row has no names, which would be a warning
+    nameless = object.__new__(type(model))  # the row has no names
     vars(nameless).update(vars(model), n_jobs=1)
     vars(nameless).pop("feature_names_in_", None)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        # Parts may have names although the model has none any more.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
         predicted = nameless.predict(row)
         shares = nameless.predict_proba(row) if hasattr(nameless, "predict_proba") else None
     if len(predicted) != 1:
