@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,5 +90,6 @@ def test_bar_on_a_terminal(folder: Path) -> None:
         assert b"ensemble" in process.stdout.read()
     os.close(reader)
     assert process.returncode == 0
-    assert b"model 1/" in shown
+    # Models that take less than a refresh of the bar may not be seen.
+    assert re.search(rb"model \d+/\d+", shown)
     assert b"best rmse 0." in shown
