@@ -49,7 +49,7 @@ def test_decimal_commas(cells: list[str], values: list[Any], tmp_path: Path, lib
     ("cells", "values"),
     [
         (["7", "-3", "007"], [7, -3, 7]),
-        (["0.5", "1e5", "inf", "1e999"], [0.5, 1e5, math.inf, math.inf]),
+        (["0.5", "1e5", "inf"], [0.5, 1e5, math.inf]),
         (["true", "FALSE"], [True, False]),
         (["None", "-"], ["None", "-"]),
         (["5%", "1_000", "€5"], ["5%", "1_000", "€5"]),
