@@ -79,7 +79,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 self.transport.close()
         elif self.cycle.response_complete:
             self.transport.close()
-        else:  # whoever waits for the body finds this
+        else:  # the code that waits for the body finds this
             self.scope["state"]["is_late"] = True
             self.cycle.message_event.set()
 

@@ -20,7 +20,7 @@ class Asked:
 
     @property
     def is_light(self) -> bool:
-        """Whether predictions are all that is asked for."""
+        """Whether neither intervals nor attributions are requested."""
         return self.interval is None and not self.attributions
 
 

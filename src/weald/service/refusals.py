@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 class Refused(Exception):
-    """A request that gets an error response; the message is for whoever sent it."""
+    """A request that gets an error response; the message is for its sender."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
