@@ -71,11 +71,17 @@ class Category:
 
     @classmethod
     def from_values(
-        cls, values: Values, counted: NDArray[np.bool_] | None
+        cls, values: Values, counted: NDArray[np.bool_] | None, *, keeps_rare: bool = False
     ) -> tuple["Category", list[NDArray[Any]]]:
-        """Collect the categories of rows with positive weight, and convert the column."""
+        """Collect the categories of rows with positive weight, and convert the column.
+
+        With `keeps_rare`, no category is dropped (but of more than `MOST_LEVELS` the rarest).
+        """
         codes, level_of, total = count_levels(values, counted)
-        column = cls.of_counts(total, len(values), values.label)
+        if keeps_rare:
+            column = Category(kept_levels(total, 1))
+        else:
+            column = cls.of_counts(total, len(values), values.label)
         return column, column._arrays(codes, level_of)
 
     @staticmethod

@@ -159,6 +159,7 @@ def fit_plan(
     counted: NDArray[np.bool_] | None,
     *,
     numbers_levels: LevelRule | None = None,
+    keeps_rare: bool = False,
 ) -> tuple[ColumnPlan, list[NDArray[Any]]]:
     """Determine the type of each column, and convert the table.
 
@@ -170,12 +171,17 @@ def fit_plan(
         Mask of rows with positive weight (None: all); categories of other rows are ignored.
     numbers_levels
         Which columns are read with the numbers of all their levels, for target statistics.
+    keeps_rare
+        Keep categories of few rows, for base estimators that decide themselves what to do with
+        them.
     """
     columns: list[Column] = []
     arrays: list[NDArray[Any]] = []
     for i, values in enumerate(table):
         is_category = None if chosen is None else bool(chosen[i])
-        column, read = _fit_column(values, is_category, counted, numbers_levels=numbers_levels)
+        column, read = _fit_column(
+            values, is_category, counted, numbers_levels=numbers_levels, keeps_rare=keeps_rare
+        )
         if has_no_value(values, column, read):
             column = Number(has_values=False)
             read = [np.full(len(values), np.nan)]
@@ -190,6 +196,7 @@ def _fit_column(
     counted: NDArray[np.bool_] | None,
     *,
     numbers_levels: LevelRule | None,
+    keeps_rare: bool,
 ) -> tuple[Column, list[NDArray[Any]]]:
     kind = values.kind
     if kind is Kind.MOMENT or kind is Kind.SPAN:
@@ -202,7 +209,7 @@ def _fit_column(
         return moments, moments.read(values)
     if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
         if numbers_levels is None:
-            column, read = Category.from_values(values, counted)
+            column, read = Category.from_values(values, counted, keeps_rare=keeps_rare)
         else:
             column, read = CodedCategory.by_rule(numbers_levels, values, counted)
         if is_category is None and kind is Kind.TEXT:

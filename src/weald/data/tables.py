@@ -82,6 +82,7 @@ def table_for_fit(
         chosen_columns(choice, names, X.shape[1]),
         None if sample_weight is None else checked_weights(sample_weight, X.shape[0]) > 0,
         numbers_levels=getattr(estimator, "_numbers_levels", None),
+        keeps_rare=getattr(estimator, "_keeps_rare_levels", False),
     )
     return _table_of(estimator._columns, arrays, [one.label for one in columns]), target
 

@@ -98,6 +98,9 @@ class AutoEnsemble(AutoParameters):
     _power: float
     _record: OutOfFoldRecord | None
 
+    # Models of trees make target statistics of rare categories, the others merge them.
+    _keeps_rare_levels = True
+
     # ---- fit ----
 
     def _clock(self) -> Clock:
