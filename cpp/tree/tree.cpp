@@ -82,7 +82,7 @@ class Writer {
       else if (!is_leaf)
         gain = score(node.left) + score(node.right) - score(i);
       tree.feature.push_back(is_leaf ? -1 : node.split.column);
-      tree.code.push_back(is_leaf ? Code{0} : static_cast<Code>(node.split.bin));
+      tree.code.push_back(static_cast<std::uint16_t>(is_leaf ? 0 : node.split.bin));
       tree.add_set(is_leaf ? data::LevelSet{} : node.split.left_set);
       tree.threshold.push_back(is_leaf ? 0.0 : node.split.threshold);
       tree.missing_left.push_back(!is_leaf && node.split.missing_left);
