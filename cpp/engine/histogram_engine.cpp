@@ -22,6 +22,9 @@ constexpr std::int64_t worth_a_thread = 40'000;
 // Minimum rows per thread when all rows of a node are counted.
 constexpr std::int64_t part_rows = 8'192;
 
+// Cells that a task adds up when the histograms of several threads are merged.
+constexpr std::int64_t merged_cells = 1'024;
+
 }  // namespace
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const split::HistogramTable> table,
@@ -144,9 +147,11 @@ void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
 // Add the histograms of all slots to the first and release the others.
 void HistogramEngine::merge(const std::vector<int>& slots) {
   if (slots.size() < 2) return;
-  parallel_for(layout_->n_parts(), threads_for(0), [&](std::int64_t task, int) {
-    const int part = static_cast<int>(task);
-    const std::int64_t begin = layout_->part_begin(part), end = layout_->part_end(part);
+  const std::int64_t n_cells = layout_->size();
+  const std::int64_t work = n_cells * static_cast<std::int64_t>(slots.size() - 1);
+  const int n_threads = work < worth_a_thread || inside_a_loop() ? 1 : n_threads_;
+  parallel_for((n_cells + merged_cells - 1) / merged_cells, n_threads, [&](std::int64_t task, int) {
+    const std::int64_t begin = task * merged_cells, end = std::min(begin + merged_cells, n_cells);
     std::int64_t* const sum = cells_of(slots[0]);
     for (std::size_t other = 1; other < slots.size(); ++other) {
       const std::int64_t* const more = cells_of(slots[other]);
