@@ -141,8 +141,8 @@ void check_levels(const data::Table<T>& table, const Vector<std::int32_t>& n_lev
 // A code past a column's bins would write outside its histogram. Returns which columns have code 0.
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads);
 
-// The categorical columns. Wide codes (16 bits) are separate arrays; their maximum is the number of
-// levels.
+// The categorical columns, and columns with wide codes (16 bits), which are separate arrays. Their
+// maximum is the number of levels; that of numbers may be larger.
 data::Categories checked_categories(const weald::Codes& codes,
                                     const std::optional<Vector<std::uint8_t>>& is_category,
                                     const std::vector<std::int32_t>& wide_columns,

@@ -1,4 +1,6 @@
 // Binning, row hashes, random draws, and the elementary functions.
+#include <algorithm>
+
 #include "base/elementary.hpp"
 #include "bindings/border.hpp"
 #include "data/binning.hpp"
@@ -29,6 +31,21 @@ auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> fir
   run([&] {
     data::apply_cuts(view, cuts.data(), first.data(), codes.data(), view.n_columns, 0,
                      checked_threads(n_threads));
+  });
+  return give(std::move(codes));
+}
+
+template <class T>
+auto apply_many_cuts(AnyTable<T> table, std::int64_t column, Vector<double> cuts, int n_threads) {
+  const auto view = table_of(table);
+  const auto n_cuts = static_cast<std::int64_t>(cuts.shape(0));
+  require(column >= 0 && column < view.n_columns, "column must be within the table");
+  require(n_cuts < weald::most_value_bins && std::is_sorted(cuts.data(), cuts.data() + n_cuts),
+          "cuts must be at most 65534 sorted numbers");
+  LargeVector<std::uint16_t> codes(static_cast<std::size_t>(view.n_rows));
+  run([&] {
+    data::apply_many_cuts(view, cuts.data(), n_cuts, column, codes.data(),
+                          checked_threads(n_threads));
   });
   return give(std::move(codes));
 }
@@ -149,6 +166,10 @@ void bind_data(nb::module_& m) {
   m.def("apply_cuts", &apply_cuts<float>, "table"_a.noconvert(), "cuts"_a, "first"_a,
         "n_threads"_a);
   m.def("apply_cuts", &apply_cuts<double>, "table"_a.noconvert(), "cuts"_a, "first"_a,
+        "n_threads"_a);
+  m.def("apply_many_cuts", &apply_many_cuts<float>, "table"_a.noconvert(), "column"_a, "cuts"_a,
+        "n_threads"_a);
+  m.def("apply_many_cuts", &apply_many_cuts<double>, "table"_a.noconvert(), "column"_a, "cuts"_a,
         "n_threads"_a);
   m.def("empty_codes", &empty_codes, "n_rows"_a, "n_columns"_a);
   m.def("apply_cuts_into", &apply_cuts_into<float>, "table"_a.noconvert(), "cuts"_a, "first"_a,

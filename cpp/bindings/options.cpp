@@ -54,6 +54,7 @@ class OptionGrower {
     const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
     saw_missing_ = check_codes(view, params_.n_threads);
     data::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
+    require(!categories.has_wide_numbers(), "option trees support at most 255 bins per column");
     held_.codes = std::move(codes);
     held_.n_bins = std::move(n_bins);
     held_.wide_codes = std::move(wide_codes);

@@ -53,21 +53,23 @@ data::Categories checked_categories(const weald::Codes& codes,
   data::Categories categories;
   require(wide_columns.size() == wide_codes.size(),
           "wide_columns and wide_codes must have the same length");
-  require(is_category.has_value() || wide_codes.empty(), "wide_codes require is_category");
-  if (!is_category) return categories;
-  require(static_cast<std::int64_t>(is_category->shape(0)) == codes.n_columns,
-          "is_category must have one entry per column");
-  categories.is_category.assign(is_category->data(), is_category->data() + codes.n_columns);
+  if (is_category) {
+    require(static_cast<std::int64_t>(is_category->shape(0)) == codes.n_columns,
+            "is_category must have one entry per column");
+    categories.is_category.assign(is_category->data(), is_category->data() + codes.n_columns);
+  }
   int last = -1;
   for (std::size_t w = 0; w < wide_codes.size(); ++w) {
     const std::int32_t column = wide_columns[w];
-    require(column > last && column < codes.n_columns && categories.is_category[column] != 0,
-            "wide_columns must be categorical columns in increasing order");
+    require(column > last && column < codes.n_columns,
+            "wide_columns must be columns in increasing order");
+    require(codes.n_bins[column] == 1,
+            "a column of wide codes must have one bin of its byte codes");
     require(static_cast<std::int64_t>(wide_codes[w].shape(0)) == codes.n_rows,
             "wide codes must have one entry per row");
     const std::uint16_t* const begin = wide_codes[w].data();
     const std::int32_t most = *std::max_element(begin, begin + codes.n_rows);
-    categories.wide.push_back({column, begin, std::max(most, 1)});
+    categories.wide.push_back({column, begin, std::max(most, 1), !categories.holds(column)});
     last = column;
   }
   return categories;
@@ -93,8 +95,10 @@ class Grower {
             "codes must have one byte per row and column plus seven bytes of padding");
     const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
     saw_missing_ = check_codes(view, params_.params.n_threads);
-    check_bins(view, cuts, first);
     data::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
+    check_bins(view, cuts, first, categories);
+    require(params_.params.growth != tree::Growth::symmetric || !categories.has_wide_numbers(),
+            "symmetric trees support at most 255 bins per column");
     const auto& direction = params_.params.split.direction;
     for (std::size_t c = 0; c < direction.size() && c < categories.is_category.size(); ++c)
       require(direction[c] == 0.0 || categories.is_category[c] == 0,
@@ -251,15 +255,28 @@ class Grower {
     return target;
   }
 
-  static void check_bins(const weald::Codes& codes, const Vector<double>& cuts,
-                         const Vector<std::int64_t>& first) {
+  // Also sets the number of bins of wide codes, and whether they are missing in some row.
+  void check_bins(const weald::Codes& codes, const Vector<double>& cuts,
+                  const Vector<std::int64_t>& first, data::Categories& categories) {
     const std::int64_t* const begin = first.data();
     require(static_cast<std::int64_t>(first.shape(0)) == codes.n_columns + 1 && begin[0] == 0 &&
                 begin[codes.n_columns] == static_cast<std::int64_t>(cuts.shape(0)),
             "first must contain the start of every column's cuts and their total number");
-    for (int column = 0; column < codes.n_columns; ++column)
-      require(begin[column + 1] - begin[column] == codes.n_bins[column] - 1,
+    std::vector<data::WideColumn*> numbers(static_cast<std::size_t>(codes.n_columns), nullptr);
+    for (data::WideColumn& wide : categories.wide)
+      if (wide.is_number) numbers[wide.column] = &wide;
+    for (int column = 0; column < codes.n_columns; ++column) {
+      const std::int64_t n_cuts = begin[column + 1] - begin[column];
+      data::WideColumn* const wide = numbers[column];
+      const std::int64_t least = wide ? wide->n_levels : codes.n_bins[column];
+      const std::int64_t most = wide ? weald::most_value_bins : codes.n_bins[column];
+      require(least <= n_cuts + 1 && n_cuts + 1 <= most,
               "a column must have one cut less than bins");
+      if (!wide) continue;
+      wide->n_levels = static_cast<std::int32_t>(n_cuts + 1);
+      const std::uint16_t* const end = wide->codes + codes.n_rows;
+      saw_missing_[column] = std::find(wide->codes, end, 0) != end;
+    }
   }
 
   // The core uses codes only: convert the last bin on the left of each split to a threshold. After

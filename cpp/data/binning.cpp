@@ -203,8 +203,25 @@ void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* f
   });
 }
 
+template <class T>
+void apply_many_cuts(const Table<T>& table, const double* cuts, std::int64_t n_cuts,
+                     std::int64_t column, std::uint16_t* codes, int n_threads) {
+  parallel_for((table.n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min((task + 1) * block, table.n_rows);
+    for (std::int64_t row = task * block; row < end; ++row) {
+      const auto x = static_cast<double>(table.at(row, column));
+      codes[row] = static_cast<std::uint16_t>(
+          x != x ? 0 : 1 + (std::lower_bound(cuts, cuts + n_cuts, x) - cuts));
+    }
+  });
+}
+
 template Cuts find_cuts(const Table<float>&, const std::int64_t*, int, int);
 template Cuts find_cuts(const Table<double>&, const std::int64_t*, int, int);
+template void apply_many_cuts(const Table<float>&, const double*, std::int64_t, std::int64_t,
+                              std::uint16_t*, int);
+template void apply_many_cuts(const Table<double>&, const double*, std::int64_t, std::int64_t,
+                              std::uint16_t*, int);
 template void apply_cuts(const Table<float>&, const double*, const std::int64_t*, Code*,
                          std::int64_t, std::int64_t, int);
 template void apply_cuts(const Table<double>&, const double*, const std::int64_t*, Code*,

@@ -32,4 +32,9 @@ template <class T>
 void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
                 std::int64_t n_columns, std::int64_t begin, int n_threads);
 
+// Writes the codes of one column with up to 65,534 cuts.
+template <class T>
+void apply_many_cuts(const Table<T>& table, const double* cuts, std::int64_t n_cuts,
+                     std::int64_t column, std::uint16_t* codes, int n_threads);
+
 }  // namespace weald::data

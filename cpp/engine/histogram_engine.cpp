@@ -22,6 +22,9 @@ constexpr std::int64_t worth_a_thread = 40'000;
 // Minimum rows per thread when all rows of a node are counted.
 constexpr std::int64_t part_rows = 8'192;
 
+// Cells that a task adds up when the histograms of several threads are merged.
+constexpr std::int64_t merged_cells = 1'024;
+
 }  // namespace
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const split::HistogramTable> table,
@@ -118,12 +121,13 @@ tree::Partition::Test HistogramEngine::test_of(int column, int bin, bool missing
   const Code offset = missing_left ? 0 : 1;
   const auto [codes, stride] = codes_.column(column);
   tree::Partition::Test test{codes, stride, offset, static_cast<Code>(bin - offset)};
-  if (!left_set) return test;
+  const int wide = categories_.wide_place(column);
+  if (!left_set && wide < 0) return test;
   const int n_levels = column_layout_->levels_of(column);
   sides.assign(static_cast<std::size_t>(n_levels) + 1, missing_left);
-  for (int level = 0; level < n_levels; ++level) sides[level + 1] = data::in_set(left_set, level);
+  for (int level = 0; level < n_levels; ++level)
+    sides[level + 1] = left_set ? data::in_set(left_set, level) : level < bin;
   test.goes_left = sides.data();
-  const int wide = categories_.wide_place(column);
   if (wide >= 0) test.wide_codes = categories_.wide[wide].codes;
   return test;
 }
@@ -143,9 +147,11 @@ void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
 // Add the histograms of all slots to the first and release the others.
 void HistogramEngine::merge(const std::vector<int>& slots) {
   if (slots.size() < 2) return;
-  parallel_for(layout_->n_parts(), threads_for(0), [&](std::int64_t task, int) {
-    const int part = static_cast<int>(task);
-    const std::int64_t begin = layout_->part_begin(part), end = layout_->part_end(part);
+  const std::int64_t n_cells = layout_->size();
+  const std::int64_t work = n_cells * static_cast<std::int64_t>(slots.size() - 1);
+  const int n_threads = work < worth_a_thread || inside_a_loop() ? 1 : n_threads_;
+  parallel_for((n_cells + merged_cells - 1) / merged_cells, n_threads, [&](std::int64_t task, int) {
+    const std::int64_t begin = task * merged_cells, end = std::min(begin + merged_cells, n_cells);
     std::int64_t* const sum = cells_of(slots[0]);
     for (std::size_t other = 1; other < slots.size(); ++other) {
       const std::int64_t* const more = cells_of(slots[other]);
@@ -168,6 +174,7 @@ bool HistogramEngine::counts_by_lists(std::int64_t n_rows) const {
 // Add rows to a histogram; counts by lists still need `complete`.
 void HistogramEngine::count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
                             std::int64_t* cells) const {
+  table_->wide_groups.add_rows(*layout_, channels_, rows, begin, n, cells);
   if (!by_lists)
     return add_rows(counted_, counted_categories_, *layout_, channels_, rows, begin, n, cells);
   table_->sparse.add(counted_, *layout_, channels_, rows, begin, n, cells);
@@ -277,11 +284,6 @@ void HistogramEngine::search_pair(const Pair& pair) {
                                      [&]<criteria::Criterion C>(C) { search_wide<C>(pair); });
 }
 
-int HistogramEngine::part_of(int column) const {
-  const int wide = categories_.wide_place(column);
-  return wide < 0 ? column / lanes : codes_.n_groups() + wide;
-}
-
 template <criteria::Criterion C>
 HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
                                                      const data::CandidateColumns& columns) {
@@ -302,18 +304,14 @@ HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
     if (sets.score > best.gain)
       best = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
   };
-  if (part >= codes_.n_groups()) {
-    const int column = categories_.wide[part - codes_.n_groups()].column;
-    if (columns.takes(column)) try_levels(column);
-    return {best, any_admitted};
-  }
-  for (int column = part * lanes; column < part * lanes + codes_.lanes_of(part); ++column) {
-    if (layout.is_wide(column) || !columns.takes(column)) continue;
+  for (int lane = 0; lane < layout.lanes_of(part); ++lane) {
+    const int column = layout.column_of(part, lane);
+    if (layout.part_of(column) != part || !columns.takes(column)) continue;
     if (categories_.holds(column))
       try_levels(column);
     else
       search.try_column(column, cells + layout.column_begin(column), layout.stride_of(column),
-                        codes_.n_bins[column], best);
+                        layout.levels_of(column), best);
   }
   return {best, any_admitted || search.any_admitted()};
 }
@@ -331,7 +329,7 @@ split::Split HistogramEngine::joined(int node, const std::vector<Found>& found,
     best.any_admitted |= one.any_admitted;
   }
   for (int column; !best.any_admitted && (column = columns.next_column()) >= 0;)
-    best = best_of_part<C>(node, part_of(column), columns);
+    best = best_of_part<C>(node, column_layout_->part_of(column), columns);
   return best.split;
 }
 
@@ -372,7 +370,7 @@ split::Split HistogramEngine::decided(int node, std::vector<kernels::LaneBests> 
   for (int part = 0; part < static_cast<int>(found.size()); ++part)
     found[part] = kernels::LaneBests::empty();
   for (int column; !best.any_admitted && (column = columns.next_column()) >= 0;) {
-    const int part = part_of(column);
+    const int part = column_layout_->part_of(column);
     found[part] = search.search_part(part, cells, columns);
     best = decide();
     found[part] = kernels::LaneBests::empty();

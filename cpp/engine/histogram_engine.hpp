@@ -63,7 +63,6 @@ class HistogramEngine : public tree::SplitEngine {
   split::Split joined(int node, const std::vector<Found>& found, data::CandidateColumns columns);
   split::Split decided(int node, std::vector<kernels::LaneBests> found,
                        data::CandidateColumns columns);
-  int part_of(int column) const;
   void subtract_part(int part, const Pair& pair);
   void make_ready(const Pair& pair);
   void settle(int node, const split::Split& found);

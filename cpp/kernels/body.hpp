@@ -272,6 +272,31 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
   }
 }
 
+template <int n_lanes>
+void add_wide_group(const std::uint16_t* codes, const std::int64_t* words, const Row* rows,
+                    std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  constexpr std::int64_t ahead = 16;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t row = rows ? std::int64_t{rows[i]} : begin + i;
+    if (rows && i + ahead < n) {
+      __builtin_prefetch(codes + std::int64_t{rows[i + ahead]} * lanes);
+      __builtin_prefetch(words + rows[i + ahead]);
+    }
+    const std::uint16_t* const eight = codes + row * lanes;
+    const std::int64_t word = words[row];
+    for (int lane = 0; lane < n_lanes; ++lane) cells[eight[lane] * lanes + lane] += word;
+  }
+}
+
+void add_packed_wide(const std::uint16_t* codes, int n_lanes, const std::int64_t* words,
+                     const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  [&]<int... below>(std::integer_sequence<int, below...>) {
+    ((n_lanes == below + 1 ? add_wide_group<below + 1>(codes, words, rows, begin, n, cells)
+                           : void()),
+     ...);
+  }(std::make_integer_sequence<int, lanes>{});
+}
+
 #include "kernels/search.hpp"
 // These use the definitions above.
 #include "kernels/bits.hpp"
@@ -382,6 +407,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .coarse_sums = coarse_sums,
                        .pack_words = pack_words,
                        .add_packed = add_packed,
+                       .add_packed_wide = add_packed_wide,
                        .search_packed = search_packed,
                        .add_gains = add_gains,
                        .search_levels = search_levels,

@@ -208,6 +208,10 @@ struct Kernels {
                      const Row* rows, std::int64_t begin, std::int64_t n,
                      std::int64_t* const* group_cells);
 
+  // The same for one group of columns with codes of two bytes: codes[row * lanes + lane].
+  void (*add_packed_wide)(const std::uint16_t* codes, int n_lanes, const std::int64_t* words,
+                          const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
+
   // `counts` null: a child has enough copies if its h implies it, otherwise the split is undecided.
   // Otherwise cells of copies, in the layout of `cells`, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,

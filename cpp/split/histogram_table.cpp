@@ -23,7 +23,8 @@ HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_catego
       bundles(of_codes, categories, n_threads),
       counted(bundles.any() ? bundles.codes() : of_codes),
       counted_categories(bundles.any() ? bundles.categories(categories) : categories),
-      sparse(counted, n_threads) {
+      sparse(counted, n_threads),
+      wide_groups(categories, codes.n_rows, n_threads) {
   has_missing.assign(static_cast<std::size_t>(codes.n_columns), 1);
   if (codes.n_rows * codes.n_columns > columns_bytes) return;
   columns = data::columns_of(codes, n_threads);
@@ -31,11 +32,16 @@ HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_catego
   for (int c = 0; c < codes.n_columns; ++c)
     has_missing[c] = std::memchr(columns.data() + c * codes.n_rows, 0,
                                  static_cast<std::size_t>(codes.n_rows)) != nullptr;
+  for (const data::WideColumn& wide : categories.wide)
+    if (wide.is_number)
+      has_missing[wide.column] =
+          std::find(wide.codes, wide.codes + codes.n_rows, 0) != wide.codes + codes.n_rows;
   const auto any_of = [](const std::vector<std::uint8_t>& marks) {
     return std::find(marks.begin(), marks.end(), 1) != marks.end();
   };
   const bool must_order = cells == target::Cells::ordered;
-  if ((must_order || !bundles.any()) && !any_of(has_missing) && !any_of(categories.is_category))
+  if ((must_order || !bundles.any()) && categories.wide.empty() && !any_of(has_missing) &&
+      !any_of(categories.is_category))
     order = data::RowOrder(codes, must_order);
 }
 

@@ -24,7 +24,8 @@ struct HistogramTable {
   FeatureBundles bundles;
   Codes counted;  // what histograms are built from: the codes, or the bundles if there are any
   data::Categories counted_categories;
-  SparseColumns sparse;                   // of `counted`
+  SparseColumns sparse;  // of `counted`
+  WideGroups wide_groups;
   LargeVector<Code> columns;              // column-major codes for partitioning; empty: too large
   std::vector<std::uint8_t> has_missing;  // of each column; 1 also if unknown
   data::RowOrder order;                   // of a small table; empty if histograms are used

@@ -58,18 +58,18 @@ kernels::LaneBests PackedSearch::search_part(int part, const std::int64_t* cells
   bool is_searched[lanes] = {};  // numerical columns
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
+    // A wide column has no cells among those of its codes of one byte.
+    if (layout_.part_of(column) != part) continue;
     if (!columns.takes(column) || (copies && !copies->has[lane])) continue;
     if (!categories_.holds(column)) {
       is_searched[lane] = true;
       continue;
     }
-    // A wide column is its own part and has no cells here.
-    if (part < codes_.n_groups() && layout_.is_wide(column)) continue;
     const kernels::LevelScores scores = score_levels(part, lane, cells, counts);
     bests.score[lane] = scores.score;
     bests.undecided[lane] = scores.undecided;
   }
-  if (part < codes_.n_groups()) search_numerical(part, cells, counts, is_searched, bests);
+  if (layout_.is_group(part)) search_numerical(part, cells, counts, is_searched, bests);
   return bests;
 }
 
@@ -77,7 +77,12 @@ void PackedSearch::search_numerical(int part, const std::int64_t* cells, const s
                                     const bool* is_searched, kernels::LaneBests& bests) const {
   if (std::none_of(is_searched, is_searched + lanes, [](bool one) { return one; })) return;
   kernels::PackedNode node = node_;
-  if (node.direction) node.direction += part * lanes;
+  double direction[lanes] = {};
+  if (node.direction) {
+    for (int lane = 0; lane < lanes_of(part); ++lane)
+      direction[lane] = node_.direction[column_of(part, lane)];
+    node.direction = direction;
+  }
   kernels::LaneBests all;
   kernels::active().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part),
                                   node, all);
@@ -141,17 +146,17 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
     else
       for (std::int64_t i = 0; i < n_rows; ++i) to[codes[rows[i] * step] * stride] += 1;
   };
-  if (part >= codes_.n_groups()) {
-    count(0, 1, categories_.wide[part - codes_.n_groups()].codes, 1);
-    return counts;
-  }
   const auto count_column = [&](int lane) {
-    const auto [codes, stride] = codes_.column(column_of(part, lane));
-    count(lane, lanes, codes, stride);
+    const int column = column_of(part, lane);
+    visit_codes(column, [&](const auto* codes, std::int64_t step) {
+      count(lane, layout_.is_group(part) ? lanes : 1, codes, step);
+    });
   };
   constexpr int few = 2;
   const double* const open = bests.undecided;
-  if (std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; }) <= few) {
+  const auto n_open =
+      std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; });
+  if (n_open <= few || part >= codes_.n_groups()) {
     for (int lane = 0; lane < lanes_of(part); ++lane)
       if (open[lane] >= score) count_column(lane);
   } else {
@@ -265,7 +270,7 @@ bool PackedSearch::is_decided_by_sums(const Choice& cut, const std::int64_t* cel
   const std::int64_t* const column = cells + layout_.column_begin(cut.column);
   if (column[0] == 0) return has_missing_[cut.column] == 0;
   std::int64_t right = 0;
-  for (auto bin = static_cast<int>(cut.place / 2) + 1; bin <= codes_.n_bins[cut.column]; ++bin)
+  for (auto bin = static_cast<int>(cut.place / 2) + 1; bin <= layout_.levels_of(cut.column); ++bin)
     right |= column[bin * layout_.stride_of(cut.column)];
   return right != 0;
 }
@@ -273,20 +278,21 @@ bool PackedSearch::is_decided_by_sums(const Choice& cut, const std::int64_t* cel
 // Count copies on both sides of a split until there are enough.
 bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const {
   const std::int64_t* const copies = channels_.target().copies;
-  const auto [codes, stride] = codes_.column(cut.column);
-  const Code offset = cut.place % 2 != 0 ? 0 : 1, limit = static_cast<Code>(cut.place / 2 - offset);
+  const unsigned offset = cut.place % 2 != 0 ? 0 : 1;
+  const unsigned limit = static_cast<unsigned>(cut.place / 2) - offset;
   constexpr std::int64_t at_once = 64;
   std::int64_t left = 0, all = 0;
-  for (std::int64_t i = 0; i < n_rows;) {
-    for (const std::int64_t end = std::min(i + at_once, n_rows); i < end; ++i) {
-      const std::int64_t here = copies ? copies[rows[i]] : 1;
-      const bool goes_left = static_cast<Code>(codes[rows[i] * stride] - offset) <= limit;
-      left += goes_left ? here : 0;
-      all += here;
+  visit_codes(cut.column, [&](const auto* codes, std::int64_t stride) {
+    for (std::int64_t i = 0; i < n_rows && std::min(left, all - left) < limits_.min_samples_leaf;) {
+      for (const std::int64_t end = std::min(i + at_once, n_rows); i < end; ++i) {
+        const std::int64_t here = copies ? copies[rows[i]] : 1;
+        const bool goes_left = codes[rows[i] * stride] - offset <= limit;
+        left += goes_left ? here : 0;
+        all += here;
+      }
     }
-    if (std::min(left, all - left) >= limits_.min_samples_leaf) return true;
-  }
-  return false;
+  });
+  return std::min(left, all - left) >= limits_.min_samples_leaf;
 }
 
 // Count the copies of the parts in which an unproven split might win, and update their columns to
@@ -363,7 +369,7 @@ void PackedSearch::place(int lane, std::int64_t place, const std::int64_t* cells
   const std::int64_t* const column = cells + layout_.column_begin(best.column);
   const std::int64_t* const copies = counts ? counts + lane : column;
   const std::int64_t stride = layout_.stride_of(best.column);
-  const int n_bins = codes_.n_bins[best.column];
+  const int n_bins = layout_.levels_of(best.column);
   std::int64_t left = 0, values_right = 0;
   for (int bin = 1; bin <= best.bin; ++bin) left += column[bin * stride];
   for (int bin = best.bin + 1; bin <= n_bins; ++bin)

@@ -285,10 +285,15 @@ class PackedSearch {
     bool has[lanes] = {};
   };
 
-  int lanes_of(int part) const { return part < codes_.n_groups() ? codes_.lanes_of(part) : 1; }
-  int column_of(int part, int lane) const {
-    const int n_groups = codes_.n_groups();
-    return part < n_groups ? part * lanes + lane : categories_.wide[part - n_groups].column;
+  int lanes_of(int part) const { return layout_.lanes_of(part); }
+  int column_of(int part, int lane) const { return layout_.column_of(part, lane); }
+  // Calls visit(codes, stride) with the codes of a column, of one or two bytes.
+  template <class Visit>
+  void visit_codes(int column, Visit&& visit) const {
+    if (const int wide = categories_.wide_place(column); wide >= 0)
+      return visit(categories_.wide[wide].codes, std::int64_t{1});
+    const auto [codes, stride] = codes_.column(column);
+    visit(codes, stride);
   }
   kernels::LaneBests search_part(int part, const std::int64_t* cells,
                                  const data::CandidateColumns& columns, const Copies* copies) const;

@@ -82,7 +82,7 @@ class Writer {
       else if (!is_leaf)
         gain = score(node.left) + score(node.right) - score(i);
       tree.feature.push_back(is_leaf ? -1 : node.split.column);
-      tree.code.push_back(is_leaf ? Code{0} : static_cast<Code>(node.split.bin));
+      tree.code.push_back(static_cast<std::uint16_t>(is_leaf ? 0 : node.split.bin));
       tree.add_set(is_leaf ? data::LevelSet{} : node.split.left_set);
       tree.threshold.push_back(is_leaf ? 0.0 : node.split.threshold);
       tree.missing_left.push_back(!is_leaf && node.split.missing_left);
@@ -121,14 +121,30 @@ class Writer {
   const Int128* totals(int node) const { return exact_.data() + node * n_totals_; }
 
   void write_leaves() const {
-    const auto write = [&](std::int64_t i, int) {
-      const Node& node = growing_tree_.nodes[i];
-      if (order_.leaf[i] < 0) return;
-      for (std::int64_t r = node.begin; r < node.end; ++r)
+    const auto write = [&](std::int64_t i, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r)
         leaf_of_row_[*growing_tree_.rows.at(r)] = order_.leaf[i];
     };
-    if (growing_tree_.rows.size() >= 2 * block) return parallel_for(n_nodes(), n_threads_, write);
-    for (std::int64_t i = 0; i < n_nodes(); ++i) write(i, 0);
+    const auto& nodes = growing_tree_.nodes;
+    std::vector<std::int64_t> leaves;
+    for (std::int64_t i = 0; i < n_nodes(); ++i)
+      if (order_.leaf[i] >= 0) leaves.push_back(i);
+    const std::int64_t n_rows = growing_tree_.rows.size();
+    if (n_rows < 2 * block) {
+      for (const std::int64_t i : leaves) write(i, nodes[i].begin, nodes[i].end);
+      return;
+    }
+    // Leaves differ in size, so threads share blocks of rows.
+    std::sort(leaves.begin(), leaves.end(),
+              [&](std::int64_t a, std::int64_t b) { return nodes[a].begin < nodes[b].begin; });
+    parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
+      const std::int64_t begin = task * block, end = std::min(begin + block, n_rows);
+      auto leaf = std::partition_point(leaves.begin(), leaves.end(), [&](std::int64_t i) {
+        return nodes[i].end <= begin;
+      });
+      for (; leaf != leaves.end() && nodes[*leaf].begin < end; ++leaf)
+        write(*leaf, std::max(begin, nodes[*leaf].begin), std::min(end, nodes[*leaf].end));
+    });
   }
 
   // W and S of every node from the doubles of its rows, not from histograms.

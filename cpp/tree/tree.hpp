@@ -16,7 +16,7 @@ namespace weald::tree {
 // mapped directly and returned to the system.
 struct Tree {
   RawGrowingVector<std::int32_t> feature;  // -1: a leaf
-  RawGrowingVector<std::uint8_t> code;     // the largest code that goes left
+  RawGrowingVector<std::uint16_t> code;    // the largest code that goes left
   // Index of the category set of the node, -1 for none.
   RawGrowingVector<std::int32_t> category_set;
   RawGrowingVector<std::int64_t> first_word{0};  // [sets + 1]
@@ -33,7 +33,8 @@ struct Tree {
   // Reserve memory for this many nodes, about half of them leaves.
   void make_room(std::size_t n_nodes) {
     for (auto* const numbers : {&threshold, &weight, &gain}) numbers->reserve(n_nodes);
-    for (auto* const bytes : {&code, &missing_left}) bytes->reserve(n_nodes);
+    code.reserve(n_nodes);
+    missing_left.reserve(n_nodes);
     for (auto* const places : {&feature, &category_set}) places->reserve(n_nodes);
     value.reserve((n_nodes + 1) / 2 * static_cast<std::size_t>(n_outputs));
   }

@@ -37,6 +37,14 @@ def apply_cuts(
     first: NDArray[numpy.int64],
     n_threads: int,
 ) -> NDArray[numpy.uint8]: ...
+@overload
+def apply_many_cuts(
+    table: NDArray[numpy.float32], column: int, cuts: NDArray[numpy.float64], n_threads: int
+) -> NDArray[numpy.uint16]: ...
+@overload
+def apply_many_cuts(
+    table: NDArray[numpy.float64], column: int, cuts: NDArray[numpy.float64], n_threads: int
+) -> NDArray[numpy.uint16]: ...
 def empty_codes(n_rows: int, n_columns: int) -> NDArray[numpy.uint8]: ...
 @overload
 def apply_cuts_into(

@@ -203,15 +203,16 @@ def test_a_constant_column_is_never_split_on() -> None:
 # ---- more than 255 bins ----
 
 
-def test_many_bins_have_thresholds_by_the_rule() -> None:
+@pytest.mark.parametrize(("max_bins", "kind"), [(1000, BinnedTable), (2600, SortedTable)])
+def test_many_bins_have_thresholds_by_the_rule(max_bins: int, kind: type) -> None:
     rng = np.random.default_rng(7)
     table = rng.normal(size=(5000, 3))
     table[:2000, 1] = 0.5  # a heavy value is alone in its bin
-    binned = bin_rows(Rows(table, np.zeros(5000)), max_bins=1000, n_threads=1)
-    assert isinstance(binned, SortedTable)
+    binned = bin_rows(Rows(table, np.zeros(5000)), max_bins=max_bins, n_threads=1)
+    assert isinstance(binned, kind)
     for column in range(3):
         cuts = binned.cuts[binned.first[column] : binned.first[column + 1]]
-        assert cuts.tolist() == naive.cuts_of_column(table[:, column], [1] * 5000, 1000)
+        assert cuts.tolist() == naive.cuts_of_column(table[:, column], [1] * 5000, max_bins)
     tree = TreeGrower(binned, "squared_error", TreeLimits(), n_threads=1).on_values(
         rng.normal(size=(1, 5000)), None, None
     )

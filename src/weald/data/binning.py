@@ -24,6 +24,9 @@ from weald.data.sources import (
 # Default number of bins per column, and the maximum for codes of one byte.
 _CODED_BINS = 255
 
+# With more bins per row in some column, nodes are searched in sorted values instead of histograms.
+_MOST_BINS_PER_ROW = 0.5
+
 # Bits of the integer weights used to choose thresholds and to draw rows.
 _MASS_BITS = 30
 
@@ -37,7 +40,7 @@ class BinnedTable(CheckedState):
 
     Code 0 means missing; other codes are 1 + the number of thresholds below the value.
     `cuts[first[c]:first[c + 1]]` are the thresholds of column c. The code of a category is 1 + its
-    index; columns with more than 255 categories have 16-bit codes in `wide`.
+    index; columns with more than 255 bins or categories have 16-bit codes in `wide`.
     """
 
     codes: NDArray[np.uint8]
@@ -49,7 +52,10 @@ class BinnedTable(CheckedState):
 
     @property
     def n_bins(self) -> NDArray[np.int32]:
-        return (np.diff(self.first) + 1).astype(np.int32)
+        """Number of bins of the byte codes of each column; 1 if its codes are wide."""
+        found = (np.diff(self.first) + 1).astype(np.int32)
+        found[list(self.wide)] = 1
+        return found
 
     def prove_sound(self) -> None:
         """Raise an error if the arrays do not fit together; the core checks every code."""
@@ -62,6 +68,8 @@ class BinnedTable(CheckedState):
             raise ValueError("is_category must have one entry per column")
         if any(one.shape != (self.n_rows,) for one in self.wide.values()):
             raise ValueError("wide codes must have one entry per row")
+        if any(not 0 <= column < n_columns for column in self.wide):
+            raise ValueError("wide codes must be of columns of the table")
 
     def codes_of(self, column: int) -> NDArray[np.uint8]:
         """Return the codes of one column: tiles of 64 columns in row-major order."""
@@ -157,29 +165,61 @@ def bin_rows(
     if isinstance(rows.table, np.ndarray):
         cuts, first = _native.find_cuts(rows.table, mass, most, n_threads)
         if np.diff(first).max() >= _CODED_BINS:
-            return SortedTable(steady(rows.table), cuts, first)
+            return _bin_finely(rows.table, cuts, first, None, n_threads)
         codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
         return BinnedTable(codes, rows.n, cuts, first)
     if most > _CODED_BINS:
-        return _bin_finely(rows, mass, most, n_threads)
+        table = as_one_array(rows.table)
+        cuts, first = _native.find_cuts(table, mass, most, n_threads)
+        return _bin_finely(table, cuts, first, _n_levels(rows.table), n_threads)
     return _bin_columns(rows.table, mass, most, n_threads)
 
 
 def _bin_finely(
-    rows: Rows, mass: NDArray[np.int64] | None, max_bins: int, n_threads: int
+    table: Table,
+    cuts: Floats,
+    first: NDArray[np.int64],
+    n_levels: NDArray[np.int32] | None,
+    n_threads: int,
 ) -> BinnedTable | SortedTable:
-    """Bin into more than 255 bins; if no column needs that many, use byte codes."""
-    table, n_levels = as_one_array(rows.table), _n_levels(rows.table)
-    cuts, first = _native.find_cuts(table, mass, max_bins, n_threads)
-    n_cuts = np.diff(first)
-    if n_levels is not None:
-        n_cuts[n_levels > 0] = 0
-    if n_cuts.max() >= _CODED_BINS:
+    """Encode with two bytes per value the columns that need it; with very many bins, none."""
+    n_columns = table.shape[1]
+    levels = np.zeros(n_columns, dtype=np.int32) if n_levels is None else n_levels
+    of_column = [
+        cuts[first[c] : first[c + 1]] if levels[c] == 0 else _cuts_between_levels(levels[c])
+        for c in range(n_columns)
+    ]
+    if max(map(len, of_column)) > _MOST_BINS_PER_ROW * len(table):
         return SortedTable(steady(table), cuts, first, n_levels)
-    if n_levels is not None:
-        assert isinstance(rows.table, ColumnTable)
-        return _bin_columns(rows.table, mass, max_bins, n_threads)
-    return BinnedTable(_native.apply_cuts(table, cuts, first, n_threads), rows.n, cuts, first)
+    wide: dict[int, NDArray[np.uint16]] = {}
+    for c in range(n_columns):
+        if levels[c] > _CODED_BINS:
+            wide[c] = _wide_codes_of_levels(table[:, c])
+        elif len(of_column[c]) >= _CODED_BINS:
+            wide[c] = _native.apply_many_cuts(table, c, of_column[c], n_threads)
+    narrow = [cuts[:0] if c in wide else of_column[c] for c in range(n_columns)]
+    codes = _native.apply_cuts(table, *_joined(narrow), n_threads)
+    is_category = None if n_levels is None else (levels > 0).astype(np.uint8)
+    binned = BinnedTable(codes, len(table), *_joined(of_column), is_category, wide)
+    for c in wide:
+        binned.codes_of(c)[:] = 0
+    return binned
+
+
+def _joined(of_column: list[Floats]) -> tuple[Floats, NDArray[np.int64]]:
+    """Thresholds of all columns, and where those of each begin."""
+    starts = np.cumsum([0, *map(len, of_column)]).astype(np.int64)
+    return np.concatenate(of_column), starts
+
+
+def _cuts_between_levels(n_levels: int) -> Floats:
+    """Thresholds that give category i the code i + 1; none for more than 255 categories."""
+    n_cuts = n_levels - 1 if n_levels <= _CODED_BINS else 0
+    return np.arange(n_cuts, dtype=np.float64) + 0.5
+
+
+def _wide_codes_of_levels(index: NDArray[Any]) -> NDArray[np.uint16]:
+    return np.where(np.isnan(index), 0, index + 1).astype(np.uint16)
 
 
 def _n_levels(table: AnyTable) -> NDArray[np.int32] | None:
@@ -201,8 +241,7 @@ def _bin_columns(
         if n_levels[begin] > 0:
             counts = n_levels[begin : begin + columns.shape[1]]
             for i in np.flatnonzero(counts > _CODED_BINS):
-                index = columns[:, i]
-                wide[begin + int(i)] = np.where(np.isnan(index), 0, index + 1).astype(np.uint16)
+                wide[begin + int(i)] = _wide_codes_of_levels(columns[:, i])
             columns, cuts, first = _between_levels(columns, counts)
         else:
             cuts, first = _native.find_cuts(columns, mass, max_bins, n_threads)
@@ -219,9 +258,7 @@ def _between_levels(columns: Table, n_levels: NDArray[np.int64]) -> tuple[Table,
     if is_wide.any():
         columns = columns.copy(order="F")
         columns[:, is_wide] = np.nan
-    n_cuts = np.where(is_wide, 0, n_levels - 1)
-    cuts = np.concatenate([np.arange(n) + 0.5 for n in n_cuts])
-    return columns, cuts, np.concatenate([[0], np.cumsum(n_cuts)]).astype(np.int64)
+    return columns, *_joined([_cuts_between_levels(n) for n in n_levels])
 
 
 def mass_of(weight: Floats | None) -> NDArray[np.int64] | None:

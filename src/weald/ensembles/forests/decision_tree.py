@@ -100,7 +100,7 @@ class DecisionTree(OutputsModel):
     max_bins : int or None, default=None
         Maximum number of bins per column, up to 65535; None means 255. Columns with at most that
         many distinct values get one bin per value. More than 255 bins in a column make the fit
-        slower, because sorted rows replace histograms.
+        slower.
     exact : bool, default=False
         Consider every threshold between two adjacent distinct values in a node instead of bin
         boundaries; `max_bins` must then be None.
