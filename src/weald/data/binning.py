@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.cached import cached_property
 from weald.checked_state import CheckedState
+from weald.data.parts.table import PartsTable
 from weald.data.rows import Floats, Rows, whole_multiples
 from weald.data.sources import (
     AnyTable,
     ColumnTable,
+    LazyTable,
     SparseTable,
     Table,
     as_one_array,
@@ -147,6 +149,13 @@ def bin_rows(
     >>> binned.codes_of(0).tolist(), binned.cuts.tolist()
     ([1, 2, 2, 0], [1.5])
     """
+    if isinstance(rows.table, PartsTable) and (exact or (max_bins or 0) > _CODED_BINS):
+        setting = "exact=True" if exact else f"max_bins={max_bins}"
+        raise ValueError(
+            f"a table in parts (weald.parts) cannot be fitted with {setting}: only codes of one "
+            f"byte stay in memory. Use exact=False and at most {_CODED_BINS} bins, or a table in "
+            "memory."
+        )
     if exact:
         table = steady(as_one_array(rows.table))
         return SortedTable(table, None, None, _n_levels(rows.table))
@@ -188,7 +197,10 @@ def _n_levels(table: AnyTable) -> NDArray[np.int32] | None:
 
 
 def _bin_columns(
-    table: ColumnTable | SparseTable, mass: NDArray[np.int64] | None, max_bins: int, n_threads: int
+    table: ColumnTable | SparseTable | LazyTable,
+    mass: NDArray[np.int64] | None,
+    max_bins: int,
+    n_threads: int,
 ) -> BinnedTable:
     """Bin batches of columns, to avoid a float array of the whole table."""
     n_rows, n_columns = table.shape

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.data import Rows
+from weald.data.parts.table import PartsTable
 from weald.data.sources import ColumnTable, Table
 from weald.ensembles.rounds.loop import Training
 from weald.resampling import ordered_rows
@@ -51,6 +52,12 @@ def _by_few_columns(training: Training, limit: int, width: int, n_threads: int) 
     None for sparse tables, most of whose values are equal.
     """
     rows, copies, found = training.rows, training.train_copies, []
+    if isinstance(rows.table, PartsTable):
+        hashes = _native.hash_rows(np.empty((rows.n, 0)), rows.target, n_threads)
+        for _, first in rows.table.batches(width):
+            _native.hash_more(first, hashes, n_threads)
+        is_chosen = hashes[:, 0] < np.uint64(limit)
+        return np.flatnonzero(is_chosen if copies is None else is_chosen & (copies > 0))
     for begin in range(0, rows.n, _BLOCK):
         part = slice(begin, min(begin + _BLOCK, rows.n))
         columns = _first_columns(rows, part, width)
