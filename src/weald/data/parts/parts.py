@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data.memory import most_bytes
-from weald.data.parts.contents import CODED
+from weald.data.parts.contents import CODED, BatchValues
 from weald.data.parts.reading import PartsReading
 from weald.data.parts.sources import Source, source_of
 from weald.data.parts.summaries import ColumnSummary
@@ -246,7 +246,7 @@ class PartsColumn:
         kind, first_part = None, ""
         for part, begin, (values,) in reading.columns([self._name], f"column {self._name!r}"):
             if not values.has_values:
-                raise ValueError(_missing(self._name, 0, part))
+                raise ValueError(_missing(self._name, begin, part))
             own = Kind.CATEGORY if values.kind in CODED else values.kind
             if kind not in (None, own):
                 raise TypeError(
@@ -254,30 +254,31 @@ class PartsColumn:
                     f"in {part!r}. Convert all parts to one kind."
                 )
             kind, first_part = own, first_part or part
-            pieces.append(_array_of(values, code_of, self._name, part))
-            del begin
+            array, missing = _array_of(values, code_of)
+            if missing.any():
+                raise ValueError(_missing(self._name, begin + int(np.argmax(missing)), part))
+            pieces.append(array)
         whole = np.concatenate(pieces)
         return np.array(list(code_of), dtype=object)[whole] if kind is Kind.CATEGORY else whole
 
 
-def _array_of(values: Any, code_of: dict[Any, int], name: str, part: str) -> NDArray[Any]:
-    """Numbers of a batch, or codes of its categories, which `code_of` collects."""
-    if values.kind not in CODED:
-        array = values.moments(None)[0] if values.kind is Kind.MOMENT else values.numbers()
-        missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
-    else:
+def _array_of(
+    values: BatchValues, code_of: dict[Any, int]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Numbers of a batch, or codes of its categories, which `code_of` collects; what is missing."""
+    if values.kind in CODED:
         codes, found = values.coded()
         table = [code_of.setdefault(one, len(code_of)) for one in found]
-        array, missing = np.array([*table, -1], dtype=np.int32)[codes], codes < 0
-    if missing.any():
-        raise ValueError(_missing(name, int(np.argmax(missing)), part))
-    return np.asarray(array)
+        return np.array([*table, -1], dtype=np.int32)[codes], codes < 0
+    array = np.asarray(values.moments(None)[0] if values.kind is Kind.MOMENT else values.numbers())
+    missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), dtype=bool)
+    return array, missing
 
 
 def _missing(name: str, row: int, part: str) -> str:
     return (
-        f"Input {name!r} contains NaN: it has no value in row {row} of the batch read from "
-        f"{part!r}. Drop such rows from the parts."
+        f"Input y contains NaN: column {name!r} has no value in row {row} (of all rows, counted "
+        f"from 0), in {part!r}. Every row needs one: drop such rows."
     )
 
 

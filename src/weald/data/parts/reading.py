@@ -50,7 +50,7 @@ class PartsReading:
         `why` says in the line of progress what is read.
         """
         digests, n_rows = dict.fromkeys(names, 0), 0
-        with _progress(self._verbose, why) as show:
+        with _progress(self._verbose, why) as show, _giving_memory_back():
             for part, frame in self._batches(names):
                 columns = [_column(frame, name, part) for name in names]
                 for name, column in zip(names, columns, strict=True):
@@ -102,6 +102,16 @@ _SAME_ROWS = (
 def _column(frame: Any, name: str, part: str) -> BatchValues:
     label = f"Column {name!r} in {part!r}"
     return BatchValues(values_of(frame.get_column(name), label), label)
+
+
+@contextmanager
+def _giving_memory_back() -> Iterator[None]:
+    """Return what pyarrow keeps for later batches: it would add to the peak of the training."""
+    try:
+        yield
+    finally:
+        if "pyarrow" in sys.modules:
+            sys.modules["pyarrow"].default_memory_pool().release_unused()
 
 
 @contextmanager

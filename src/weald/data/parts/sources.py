@@ -2,7 +2,9 @@
 
 import importlib
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -218,16 +220,18 @@ class LazyParts:
     def __init__(self, frame: Any) -> None:
         self._polars = importlib.import_module("polars")
         self._lazy = frame
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._file: Path | None = None
         self.names = list(frame.collect_schema().names())
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         size = batch_rows(len(self.names))
-        if self._folder is None:
-            folder = tempfile.TemporaryDirectory(prefix="weald-parts-")
-            self._lazy.sink_parquet(Path(folder.name, "rows.parquet"), row_group_size=size)
-            self._folder = folder
-        written = self._polars.scan_parquet(Path(self._folder.name, "rows.parquet"), glob=False)
+        if self._file is None:
+            folder = tempfile.mkdtemp(prefix="weald-parts-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            file = Path(folder, "rows.parquet")
+            self._lazy.sink_parquet(file, row_group_size=size)
+            self._file = file
+        written = self._polars.scan_parquet(self._file, glob=False)
         n_rows = int(written.select(self._polars.len()).collect().item())
         for begin in range(0, n_rows, size):
             frame = written.slice(begin, size).select(list(columns)).collect()

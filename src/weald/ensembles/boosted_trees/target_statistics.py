@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weald.data import ColumnPlan, Rows
+from weald.data.numbered_levels import numbered_table
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.level_statistics import (
