@@ -59,6 +59,8 @@ def _described(given: Any) -> str:
 
 # ---- files ----
 
+_PAGE_BYTES = 1 << 16
+
 
 def _files(paths: Iterable[str | os.PathLike[str]]) -> Source:
     files = [file for path in paths for file in _matches(os.fspath(path))]
@@ -154,8 +156,9 @@ class ParquetParts(_FileParts):
     def _tables(self, file: Path, columns: list[str]) -> Iterator[Any]:
         arrow = needs_arrow("reading parquet files")
         parquet = importlib.import_module("pyarrow.parquet")
-        # Without mapping the file or reading ahead, so that memory is only that of a batch.
-        with parquet.ParquetFile(str(file), memory_map=False, pre_buffer=False) as opened:
+        # Page by page, so that the size of row groups does not matter.
+        options = {"memory_map": False, "pre_buffer": False, "buffer_size": _PAGE_BYTES}
+        with parquet.ParquetFile(str(file), **options) as opened:
             size = batch_rows(len(columns))
             for batch in opened.iter_batches(size, columns=columns, use_threads=False):
                 yield arrow.Table.from_batches([batch]).select(columns)

@@ -109,13 +109,12 @@ class PartsTable:
         """The values of one column, which is read unless it is in memory."""
         return self.holding([index]).held[index]
 
-    def batches(self, n_columns: int | None = None) -> Iterator[tuple[int, Table]]:
-        """Yield batches of (the first) columns, each with the index of its first column.
+    def batches(self) -> Iterator[tuple[int, Table]]:
+        """Yield batches of columns, each with the index of its first column.
 
         Numeric and categorical columns are never in the same batch.
         """
-        last = self.shape[1] if n_columns is None else min(n_columns, self.shape[1])
-        for runs in self._loads(range(last)):
+        for runs in self._loads(range(self.shape[1])):
             for run, block in self._read(runs):
                 yield run[0], block
 
@@ -166,9 +165,9 @@ class PartsTable:
 
     # ---- rows ----
 
-    def pieces(self) -> Iterator[tuple[Any, Table]]:
-        """Yield all rows of the table a piece at a time, each with the indices of its rows."""
-        columns = range(self.shape[1])
+    def pieces(self, n_columns: int | None = None) -> Iterator[tuple[Any, Table]]:
+        """Yield (the first columns of) all rows a piece at a time, with the indices of its rows."""
+        columns = range(self.shape[1] if n_columns is None else min(n_columns, self.shape[1]))
         wanted = [i for i in columns if i not in self.held]
         for places, arrays in self._passing(wanted, "rows"):
             own = [arrays[i] if i in arrays else self.held[i][places] for i in columns]
