@@ -138,7 +138,7 @@ def test_other_columns_missing_targets_and_no_rows() -> None:
     gap = frame(1).astype({"y": float})
     gap.loc[5, "y"] = np.nan
     X, y = weald.parts([frame(0), gap], target="y")
-    with pytest.raises(ValueError, match=f"column 'y' has no value in row {ROWS + 5} .* 'frame 1'"):
+    with pytest.raises(ValueError, match=f"'y' contains NaN: .* row {ROWS + 5} .* 'frame 1'"):
         fitted(X, y)
     X, y = weald.parts([frame(0).iloc[:0]] * 3, target="y")
     with pytest.raises(ValueError, match="the source has no rows"):

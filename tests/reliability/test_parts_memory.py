@@ -20,7 +20,8 @@ import numpy as np, pyarrow.parquet
 import weald
 
 def n_bytes(field):
-    return int(re.search(field + r":\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) * 1024
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(field + r":\\s+(\\d+) kB", status)[1]) * 1024
 
 def fit(source):
     X, y = weald.parts(source, target="y", memory_limit=2**24)
@@ -53,5 +54,3 @@ def test_fit_and_predict_within_a_fraction_of_the_table(tmp_path) -> None:
     assert run.returncode == 0, run.stderr
     fingerprint, n_predicted, beyond = json.loads(run.stdout)
     assert n_predicted == ROWS and beyond <= 0 and len(fingerprint) == 64
-
-

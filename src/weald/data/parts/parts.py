@@ -277,8 +277,8 @@ def _array_of(
 
 def _missing(name: str, row: int, part: str) -> str:
     return (
-        f"Input y contains NaN: column {name!r} has no value in row {row} (of all rows, counted "
-        f"from 0), in {part!r}. Every row needs one: drop such rows."
+        f"Column {name!r} contains NaN: it has no value in row {row} (of all rows, counted from "
+        f"0), in {part!r}. A target, a weight or a group is needed for every row: drop such rows."
     )
 
 
