@@ -51,12 +51,10 @@ class CsvParts:
     def _fitting_types(self) -> dict[str, str | None]:
         """For every column the first type that all of its cells have; None: text."""
         possible = {name: list(_TYPES) for name in self.names}
-        has_cells = dict.fromkeys(self.names, False)
         for source, head in self._files:
             for cells in self._cells(source, head, self.names):
                 for name in self.names:
                     present = cells[name].drop_null()
-                    has_cells[name] |= len(present) > 0
                     possible[name] = [one for one in possible[name] if _fits(present, one)]
         return {name: next(iter(left), None) for name, left in possible.items()}
 
@@ -107,7 +105,8 @@ def _fits(cells: Any, kind: str) -> bool:
 def _has_form(cells: Any, form: str) -> bool:
     compute = importlib.import_module("pyarrow.compute")
     pattern = next(one for one, kind in DATE_FORMS.items() if kind == form)
-    return bool(compute.all(compute.match_substring_regex(cells, pattern)).as_py() is not False)
+    all_match = compute.all(compute.match_substring_regex(cells, pattern)).as_py()
+    return all_match is not False  # None: there are no cells
 
 
 def _typed(cells: Any, kind: str | None) -> Any:
