@@ -11,6 +11,7 @@ import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from sklearn.model_selection import cross_val_score
 
 import weald
 from weald.data.parts.parts import Parts
@@ -81,6 +82,8 @@ def test_columns_are_matched_by_name_and_chosen() -> None:
     assert X.shape == (2 * ROWS, 2) and len(y) == 2 * ROWS
     assert np.array_equal(np.asarray(X.column("b")), np.append(frame(0)["b"], second["b"]))
     assert isinstance(weald.parts([frame(0)], columns=["b", "a"]), Parts)
+    with pytest.raises(TypeError, match="cannot be selected, as cross-validation does"):
+        cross_val_score(weald.BoostedTreesClassifier(), X, y, cv=2, error_score="raise")
 
 
 def test_types_of_csv_columns_fit_all_files(tmp_path) -> None:

@@ -153,6 +153,12 @@ class Parts:
             self._n_rows = _count(self.reading(), self.columns[0])
         return self._n_rows
 
+    def __getitem__(self, rows: object) -> Any:
+        raise TypeError(
+            "rows of a table in parts (weald.parts) cannot be selected, as cross-validation does: "
+            "use a data frame of a sample, or make other parts of the files or batches."
+        )
+
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows, which is counted on first use, and of columns."""
