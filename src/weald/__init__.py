@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weald import aggregation, datasets, explain, export, plot, theory
     from weald.config import show_config
     from weald.data import read
+    from weald.data.parts.parts import parts
     from weald.diagnostics import diagnose
     from weald.ensembles import (
         AdaBoostClassifier,
@@ -96,6 +97,7 @@ __all__ = [
     "from_sklearn",
     "from_xgboost",
     "load",
+    "parts",
     "plot",
     "read",
     "report",
@@ -112,6 +114,7 @@ if not TYPE_CHECKING:
         "explain": None,
         "load": "weald.persist.model_file",
         "diagnose": "weald.diagnostics",
+        "parts": "weald.data.parts.parts",
         "plot": None,
         "read": "weald.data.reading",
         "report": "weald.reports",

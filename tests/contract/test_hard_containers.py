@@ -422,7 +422,7 @@ def test_ten_thousand_classes(name: str) -> None:
 
 def test_too_many_classes_are_refused_before_training(monkeypatch) -> None:
     X, y = np.zeros((20_000, 1)), np.arange(20_000) % 10_000
-    monkeypatch.setattr("weald.data.memory._most_bytes", lambda: 2**30)
+    monkeypatch.setattr("weald.data.memory.most_bytes", lambda: 2**30)
     with pytest.raises(MemoryError, match=r"10,000 scores .* at least 4.5 GiB, .* at most 1.0"):
         weald.BoostedTreesClassifier(quality="fast", n_estimators=1).fit(X, y)
     for model in (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weald.data.columns import MOST_LEVELS, Category, Moment, Number, _kept, level_of
+from weald.data.columns import MOST_LEVELS, Category, Moment, Number, _kept, count_levels, level_of
 from weald.data.values import values_of
 
 
@@ -13,7 +13,8 @@ def column(values, dtype=object):
 
 def fitted(values, copies=None) -> Category:
     copies = np.ones(len(values), dtype=np.int64) if copies is None else np.array(copies)
-    return Category.from_values(column(values), copies)[0]
+    total = count_levels(column(values), copies)[2]
+    return Category.of_counts(total, len(values), "Column 'c'")
 
 
 def test_levels_are_sorted_and_counted() -> None:

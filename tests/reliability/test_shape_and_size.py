@@ -128,7 +128,7 @@ def test_codes_beyond_the_counters_are_refused(wide: tuple[int, int]) -> None:
 
 
 def test_bins_beyond_memory_are_refused_before_they_are_made(monkeypatch) -> None:
-    monkeypatch.setattr("weald.data.memory._most_bytes", lambda: 2**30)
+    monkeypatch.setattr("weald.data.memory.most_bytes", lambda: 2**30)
     X = scipy.sparse.csr_array((2**16, 2**16))
     for estimator in (weald.BoostedTreesRegressor, weald.RandomForestRegressor):
         with pytest.raises(MemoryError, match=r"65,536 x 65,536 values.* 4.0 GiB.*fewer rows"):

@@ -1,6 +1,6 @@
 """Binning of tables: bin thresholds and bin codes, or values for exact splits."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,16 +10,21 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.cached import cached_property
 from weald.checked_state import CheckedState
+from weald.data.parts.table import PartsTable
 from weald.data.rows import Floats, Rows, whole_multiples
 from weald.data.sources import (
     AnyTable,
     ColumnTable,
+    LazyTable,
     SparseTable,
     Table,
     as_one_array,
     levels_of,
     steady,
 )
+
+# Thresholds of all columns of an array, and the index of the first one of each column.
+FindsCuts = Callable[[Table], tuple[Floats, NDArray[np.int64]]]
 
 # Default number of bins per column, and the maximum for codes of one byte.
 _CODED_BINS = 255
@@ -155,24 +160,47 @@ def bin_rows(
     >>> binned.codes_of(0).tolist(), binned.cuts.tolist()
     ([1, 2, 2, 0], [1.5])
     """
+    if isinstance(rows.table, PartsTable) and (exact or (max_bins or 0) > _CODED_BINS):
+        setting = "exact=True" if exact else f"max_bins={max_bins}"
+        raise ValueError(
+            f"a table in parts (weald.parts) cannot be fitted with {setting}: only codes of one "
+            f"byte stay in memory. Use exact=False and at most {_CODED_BINS} bins, or a table in "
+            "memory."
+        )
     if exact:
         table = steady(as_one_array(rows.table))
         return SortedTable(table, None, None, _n_levels(rows.table))
-    mass = mass_of(rows.total_weight)
-    if learn_from is not None:
-        mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
     most = _CODED_BINS if max_bins is None else max_bins
+    find_cuts = _finder_of_cuts(mass_of(rows.total_weight), learn_from, most, n_threads)
     if isinstance(rows.table, np.ndarray):
-        cuts, first = _native.find_cuts(rows.table, mass, most, n_threads)
+        cuts, first = find_cuts(rows.table)
         if np.diff(first).max() >= _CODED_BINS:
             return _bin_finely(rows.table, cuts, first, None, n_threads)
         codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
         return BinnedTable(codes, rows.n, cuts, first)
     if most > _CODED_BINS:
         table = as_one_array(rows.table)
-        cuts, first = _native.find_cuts(table, mass, most, n_threads)
+        cuts, first = find_cuts(table)
         return _bin_finely(table, cuts, first, _n_levels(rows.table), n_threads)
-    return _bin_columns(rows.table, mass, most, n_threads)
+    return _bin_columns(rows.table, find_cuts, n_threads)
+
+
+def _finder_of_cuts(
+    mass: NDArray[np.int64] | None,
+    learn_from: NDArray[np.bool_] | None,
+    most: int,
+    n_threads: int,
+) -> FindsCuts:
+    """The function that finds the thresholds of columns, of which some rows determine them."""
+    n_learn = None
+    if learn_from is not None:
+        n_learn = np.count_nonzero(learn_from)
+        if learn_from[:n_learn].all():  # held-out rows come last: no masses are needed for them
+            mass = None if mass is None else mass[:n_learn]
+        else:
+            n_learn = None
+            mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
+    return lambda columns: _native.find_cuts(columns[:n_learn], mass, most, n_threads)
 
 
 def _bin_finely(
@@ -228,7 +256,7 @@ def _n_levels(table: AnyTable) -> NDArray[np.int32] | None:
 
 
 def _bin_columns(
-    table: ColumnTable | SparseTable, mass: NDArray[np.int64] | None, max_bins: int, n_threads: int
+    table: ColumnTable | SparseTable | LazyTable, find_cuts: FindsCuts, n_threads: int
 ) -> BinnedTable:
     """Bin batches of columns, to avoid a float array of the whole table."""
     n_rows, n_columns = table.shape
@@ -244,7 +272,7 @@ def _bin_columns(
                 wide[begin + int(i)] = _wide_codes_of_levels(columns[:, i])
             columns, cuts, first = _between_levels(columns, counts)
         else:
-            cuts, first = _native.find_cuts(columns, mass, max_bins, n_threads)
+            cuts, first = find_cuts(columns)
         _native.apply_cuts_into(columns, cuts, first, codes, n_columns, begin, n_threads)
         all_cuts.append(cuts)
         all_first.append(all_first[-1][-1] + first[1:])

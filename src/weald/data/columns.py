@@ -69,21 +69,6 @@ class Category:
         """The categories that the column is known to hold."""
         return self.levels
 
-    @classmethod
-    def from_values(
-        cls, values: Values, counted: NDArray[np.bool_] | None, *, keeps_rare: bool = False
-    ) -> tuple["Category", list[NDArray[Any]]]:
-        """Collect the categories of rows with positive weight, and convert the column.
-
-        With `keeps_rare`, no category is dropped (but of more than `MOST_LEVELS` the rarest).
-        """
-        codes, level_of, total = count_levels(values, counted)
-        if keeps_rare:
-            column = Category(kept_levels(total, 1))
-        else:
-            column = cls.of_counts(total, len(values), values.label)
-        return column, column._arrays(codes, level_of)
-
     @staticmethod
     def of_counts(total: dict[Level, int], n_rows: int, label: str) -> "Category":
         """The column of categories with these numbers of rows; warn if many rows lose theirs."""

@@ -67,7 +67,7 @@ class CsvFile:
 
 
 @dataclass(frozen=True)
-class _Head:
+class Head:
     """Column names and header of a csv file, from its first two rows."""
 
     names: list[str]
@@ -79,7 +79,7 @@ class _Head:
 def read_csv(source: CsvFile) -> nw.DataFrame[Any]:
     """Read the table; raise ValueError that names the line of what is none."""
     library = frame_library()
-    head = _read_head(source)
+    head = read_head(source)
     frame = _parse_csv(library, source, head, range(1, head.first_line))
     refuse_nul(source.file)
     if _is_suspect(library, source.file, frame):
@@ -104,7 +104,7 @@ def separator_of(file: Path) -> str:
 
 
 def _parse_csv(
-    library: str, source: CsvFile, head: _Head, blank_lines: Collection[int]
+    library: str, source: CsvFile, head: Head, blank_lines: Collection[int]
 ) -> nw.DataFrame[Any]:
     file = source.file
     content: str | io.BytesIO = str(file)
@@ -127,7 +127,7 @@ def _parse_csv(
         raise ValueError(f"{library} cannot read '{file}' as csv: {error}") from error
 
 
-def _read_head(source: CsvFile) -> _Head:
+def read_head(source: CsvFile) -> Head:
     """Read the column names; raise ValueError if there is no row of data."""
     rows: list[list[str]] = []
     first_line = n_lines = 0
@@ -162,7 +162,7 @@ def _read_head(source: CsvFile) -> _Head:
             f"column names must be unique, but '{source.file}' repeats {listing(twice)}; rename "
             "them (if the first row is data, pass header=False, after the name: ?header=0)"
         )
-    return _Head(names, has_header, first_line, n_lines if has_header else 0)
+    return Head(names, has_header, first_line, n_lines if has_header else 0)
 
 
 def _is_text(cell: str, marks: tuple[str, ...]) -> bool:
@@ -175,7 +175,7 @@ def _is_text(cell: str, marks: tuple[str, ...]) -> bool:
     return "_" in cell  # float() accepts 1_000, frame libraries do not
 
 
-def _csv_options(library: str, source: CsvFile, head: _Head) -> dict[str, Any]:
+def _csv_options(library: str, source: CsvFile, head: Head) -> dict[str, Any]:
     """Return options for equal results: column names, missing values, types from all rows."""
     if library == "pandas":
         return {

@@ -10,7 +10,7 @@ import narwhals.stable.v1 as nw
 _DAY, _MINUTE, _SECOND = r"\d{4}-\d{2}-\d{2}", r"\d{2}:\d{2}", r"\d{2}:\d{2}:\d{2}"
 
 # Only forms of ISO 8601: in others, day and month may be exchanged.
-_FORMS = {
+DATE_FORMS = {
     f"^{_DAY}$": "%Y-%m-%d",
     f"^{_DAY} {_MINUTE}$": "%Y-%m-%d %H:%M",
     f"^{_DAY}T{_MINUTE}$": "%Y-%m-%dT%H:%M",
@@ -32,7 +32,7 @@ def with_dates(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 def _dates(column: nw.Series[Any]) -> nw.Series[Any] | None:
     present = column.drop_nulls()
-    for pattern, form in _FORMS.items():
+    for pattern, form in DATE_FORMS.items():
         if len(present) == 0 or not present.head(1).str.contains(pattern).all():
             continue
         if not present.str.contains(pattern).all():

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data.columns import BYTE_LEVELS, RARE, Category, Level, count_levels, kept_levels
-from weald.data.values import Floats, Values
+from weald.data.columns import BYTE_LEVELS, RARE, Category, Level, kept_levels
+from weald.data.values import Floats
 
 # Of columns with statistics, only levels of so many rows are split in sets.
 _SET_ROWS = 30
@@ -41,16 +41,15 @@ class CodedCategory(Category):
 
     @staticmethod
     def by_rule(
-        rule: LevelRule, values: Values, counted: NDArray[np.bool_] | None
-    ) -> tuple[Category, list[NDArray[Any]]]:
-        """As `from_values`; a `Category` if the rule does not ask for statistics."""
-        codes, level_of, total = count_levels(values, counted)
-        column: Category
-        if rule.asks_for(total.values()):
-            column = CodedCategory(kept_levels(total, _SET_ROWS), tuple(sorted(total)))
-        else:
-            column = Category.of_counts(total, len(values), values.label)
-        return column, column._arrays(codes, level_of)
+        rule: LevelRule | None, total: dict[Level, int], n_rows: int, label: str
+    ) -> Category:
+        """The column of categories with these numbers of rows.
+
+        A plain `Category` if the rule does not ask for statistics, or if there is none.
+        """
+        if rule is not None and rule.asks_for(total.values()):
+            return CodedCategory(kept_levels(total, _SET_ROWS), tuple(sorted(total)))
+        return Category.of_counts(total, n_rows, label)
 
     @property
     def parts(self) -> tuple[str, ...]:

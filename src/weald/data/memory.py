@@ -5,7 +5,7 @@ import os
 
 def refuse_beyond_memory(n_bytes: int, what: str, advice: str) -> None:
     """Raise MemoryError if `n_bytes` exceeds the memory available to this process."""
-    most = _most_bytes()
+    most = most_bytes()
     if most is not None and n_bytes > most:
         raise MemoryError(
             f"{what} need at least {n_bytes / 2**30:,.1f} GiB, but this process can use at most "
@@ -13,7 +13,7 @@ def refuse_beyond_memory(n_bytes: int, what: str, advice: str) -> None:
         )
 
 
-def _most_bytes() -> int | None:
+def most_bytes() -> int | None:
     """Return the machine's memory, or the process limit if smaller; None if unknown."""
     try:
         import resource  # not on Windows

@@ -7,26 +7,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data.level_means import CodedCategory, EncodedCategory
+from weald.data.parts.table import PartsTable
 from weald.data.plan import ColumnPlan
-from weald.data.sources import ColumnTable
+from weald.data.sources import AnyTable, ColumnTable
 
 Parts = Mapping[int, Sequence[NDArray[Any]]]
+NumberedTable = ColumnTable | PartsTable
+
+
+def numbered_table(table: AnyTable) -> NumberedTable:
+    """A table that was read with numbers of levels."""
+    assert isinstance(table, (ColumnTable, PartsTable))
+    return table
 
 
 def numbered_columns(
-    plan: ColumnPlan, table: ColumnTable
+    plan: ColumnPlan, table: NumberedTable
 ) -> Iterator[tuple[int, CodedCategory, NDArray[Any], NDArray[np.intp]]]:
     """Yield the columns with numbers of levels: index, column, its values and its numbers."""
+    table = with_numbers_held(plan, table)
     firsts = np.searchsorted(plan.owner, np.arange(len(plan.columns)))
     for i, column in plan.coded.items():
-        values, numbers = table.columns[firsts[i] : firsts[i] + 2]
+        values, numbers = (table.column(int(firsts[i]) + part) for part in range(2))
         yield i, column, values, numbers.astype(np.intp)
 
 
+def with_numbers_held(plan: ColumnPlan, table: NumberedTable) -> NumberedTable:
+    """The table with the columns of `numbered_columns` in memory."""
+    if not isinstance(table, PartsTable):
+        return table
+    firsts = np.searchsorted(plan.owner, np.arange(len(plan.columns)))
+    return table.holding([int(firsts[i]) + part for i in plan.coded for part in range(2)])
+
+
 def exchanged(
-    plan: ColumnPlan, table: ColumnTable, new_plan: ColumnPlan, parts: Parts
-) -> ColumnTable:
+    plan: ColumnPlan, table: NumberedTable, new_plan: ColumnPlan, parts: Parts
+) -> NumberedTable:
     """The table by another plan, with other parts of some columns, by the index of the column."""
+    if isinstance(table, PartsTable):
+        return table.with_plan(new_plan, parts)
     firsts = np.searchsorted(plan.owner, np.arange(len(plan.columns)))
     arrays: list[NDArray[Any]] = []
     labels: list[str] = []
@@ -39,19 +58,24 @@ def exchanged(
     return ColumnTable(tuple(arrays), np.array(sizes, dtype=np.int64), tuple(labels))
 
 
-def without_numbers(plan: ColumnPlan, table: ColumnTable) -> tuple[ColumnPlan, ColumnTable]:
+def without_numbers(plan: ColumnPlan, table: NumberedTable) -> tuple[ColumnPlan, NumberedTable]:
     """The plan and the table of a fit that uses no target statistics."""
     columns, parts = list(plan.columns), {}
+    labels = table.labels
     for i, column, _, numbers in numbered_columns(plan, table):
-        label = table.labels[int(np.searchsorted(plan.owner, i))]
+        label = labels[int(np.searchsorted(plan.owner, i))]
         columns[i], values = column.without_numbers(label, numbers)
         parts[i] = [values]
     new_plan = ColumnPlan(tuple(columns))
+    if isinstance(table, PartsTable):
+        return new_plan, table.with_plan(new_plan, {})
     return new_plan, exchanged(plan, table, new_plan, parts)
 
 
-def encoded(plan: ColumnPlan, table: ColumnTable) -> ColumnTable:
+def encoded(plan: ColumnPlan, table: NumberedTable) -> NumberedTable:
     """The columns of a plan with target statistics, of rows as they were read in the fit."""
+    if isinstance(table, PartsTable):
+        return table.with_plan(plan, {})
     as_read, parts = plan.as_read(), {}
     for i, _, values, numbers in numbered_columns(as_read, table):
         column = plan.columns[i]

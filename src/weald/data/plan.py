@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,10 @@ from weald.data.columns import (
     Number,
     Ordered,
     Span,
+    count_levels,
     has_no_value,
     is_all_nan,
+    kept_levels,
 )
 from weald.data.level_means import CodedCategory, EncodedCategory, LevelRule
 from weald.data.text_columns import advise_of_text
@@ -198,6 +200,37 @@ def _fit_column(
     numbers_levels: LevelRule | None,
     keeps_rare: bool,
 ) -> tuple[Column, list[NDArray[Any]]]:
+    made = column_class(values, is_category)
+    if made is Category:
+        codes, level_of, total = count_levels(values, counted)
+        if keeps_rare:
+            category = Category(kept_levels(total, 1))
+        else:
+            category = CodedCategory.by_rule(numbers_levels, total, len(values), values.label)
+        if is_category is None and values.kind is Kind.TEXT:
+            advise_of_text(values.label, category.all_levels)
+        return category, category._arrays(codes, level_of)
+    column: Column
+    if made is Moment:
+        column = Moment.from_values(values)
+    elif made is Ordered:
+        column = Ordered.from_values(values)
+    else:
+        column = Span() if made is Span else Number()
+    return column, column.read(values)
+
+
+class Labelled(Protocol):
+    """What decides how a column is read."""
+
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def label(self) -> str: ...
+
+
+def column_class(values: Labelled, is_category: bool | None) -> type[Column]:
+    """How a column is read, by its kind and by whether it was named as categorical (None: no)."""
     kind = values.kind
     if kind is Kind.MOMENT or kind is Kind.SPAN:
         if is_category:
@@ -205,26 +238,17 @@ def _fit_column(
                 f"categorical_features names {_lower(values.label)}, which holds {kind.value}; "
                 "these are ordered. Leave it out, or convert the column to text."
             )
-        moments: Column = Moment.from_values(values) if kind is Kind.MOMENT else Span()
-        return moments, moments.read(values)
+        return Moment if kind is Kind.MOMENT else Span
     if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
-        if numbers_levels is None:
-            column, read = Category.from_values(values, counted, keeps_rare=keeps_rare)
-        else:
-            column, read = CodedCategory.by_rule(numbers_levels, values, counted)
-        if is_category is None and kind is Kind.TEXT:
-            advise_of_text(values.label, column.all_levels)
-        return column, list(read)
+        return Category
     if is_category is None and kind is Kind.ORDERED:
-        ordered = Ordered.from_values(values)
-        return ordered, ordered.read(values)
+        return Ordered
     if kind is Kind.TEXT:
         raise ValueError(
             f"{values.label} holds text and is not among categorical_features. "
             "Add it there, or leave categorical_features='from_dtype'."
         )
-    number = Number()
-    return number, number.read(values)
+    return Number
 
 
 def _lower(label: str) -> str:

@@ -296,12 +296,16 @@ def _header_of_query(file: Path, value: str) -> bool:
     return value == "1"
 
 
+def format_of_name(file: Path) -> str | None:
+    """The format that the name of a file tells; None if it tells none."""
+    name = file.name.lower().removesuffix(".gz").removesuffix(".zst")
+    return next((known for suffix, known in _SUFFIX_FORMATS.items() if name.endswith(suffix)), None)
+
+
 def _checked_format(file: Path, format: str | None) -> str:
     if format is None:
-        name = file.name.lower().removesuffix(".gz").removesuffix(".zst")
-        for suffix, known in _SUFFIX_FORMATS.items():
-            if name.endswith(suffix):
-                return known
+        format = format_of_name(file)
+    if format is None:
         raise ValueError(
             f"the format of '{file}' cannot be inferred from its name, which ends in none of "
             f"{', '.join(_SUFFIX_FORMATS)} (and .gz or .zst); pass format='csv' or another of "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,10 @@ class ColumnTable:
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.columns[0]), len(self.columns)
+
+    def column(self, index: int) -> NDArray[Any]:
+        """The values of one column."""
+        return self.columns[index]
 
     def __getitem__(self, rows: NDArray[np.intp]) -> "ColumnTable":
         return replace(self, columns=tuple(column[rows] for column in self.columns))
@@ -90,7 +94,21 @@ def _batch(n_rows: int) -> int:
     return max(_BATCH, _BATCH_VALUES // max(1, n_rows))
 
 
-AnyTable = Table | ColumnTable | SparseTable
+class LazyTable(Protocol):
+    """A table whose columns are read when they are needed (`data/parts/table.py`)."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def n_levels(self) -> NDArray[np.int64]: ...
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+    def __getitem__(self, rows: NDArray[np.intp]) -> "LazyTable": ...
+    def batches(self) -> Iterator[tuple[int, Table]]:
+        """Yield batches of columns, each with the index of its first column."""
+
+
+AnyTable = Table | ColumnTable | SparseTable | LazyTable
 
 
 def as_one_array(table: AnyTable) -> Table:
@@ -113,7 +131,7 @@ def refuse_levels(table: AnyTable, who: str) -> None:
     """Raise TypeError if there are categorical columns, which `who` does not support."""
     if not isinstance(table, np.ndarray) and table.n_levels.any():
         first = int(np.argmax(table.n_levels > 0))
-        label = table.labels[first] if isinstance(table, ColumnTable) else f"column {first}"
+        label = f"column {first}" if isinstance(table, SparseTable) else table.labels[first]
         raise TypeError(
             f"{label} holds categories, which {who} cannot split. Convert the column to numbers, "
             "drop it, or use a tree model: BoostedTrees, GradientBoosting, RandomForest or "
@@ -140,14 +158,15 @@ def side_by_side(columns: list[NDArray[Any]]) -> Table:
     joined = view_as_one(columns)
     if joined is not None:
         return joined
-    kind: Any = np.float32 if all(_fits_float32(column) for column in columns) else np.float64
+    kind: Any = np.float32 if all(fits_float32(column) for column in columns) else np.float64
     table: Table = np.empty((len(columns[0]), len(columns)), dtype=kind, order="F")
     for i, column in enumerate(columns):
         table[:, i] = column
     return table
 
 
-def _fits_float32(column: NDArray[Any]) -> bool:
+def fits_float32(column: NDArray[Any]) -> bool:
+    """Whether float32 holds every value that a column of this type may have."""
     return column.dtype.kind in "fbiu" and (
         column.dtype.itemsize <= 2 or column.dtype == np.float32
     )

@@ -19,6 +19,8 @@ from weald.data.containers import (
 from weald.data.memory import refuse_beyond_memory
 from weald.data.missing_targets import naming_missing
 from weald.data.names import check_names_again, frame_names, remember_names
+from weald.data.parts.parts import Parts, PartsColumn
+from weald.data.parts.table import PartsTable
 from weald.data.plan import ColumnPlan, fit_plan
 from weald.data.rows import checked_weights
 from weald.data.selection import chosen_columns
@@ -58,7 +60,9 @@ def table_for_fit(
 ) -> tuple[AnyTable, Any]:
     """Validate X and y for fit, and set the column attributes of the estimator."""
     of_y = {"y_numeric": y_numeric, "multi_output": multi_output}
-    X = _read_once(X)
+    if isinstance(X, Parts):
+        return _parts_for_fit(estimator, X, y, of_y, sample_weight)
+    X, y = _read_once(X), np.asarray(y) if isinstance(y, PartsColumn) else y
     refuse_no_rows_and_columns(X)
     _refuse_too_large(X)
     _refuse_too_many_bins(X)
@@ -87,6 +91,41 @@ def table_for_fit(
     return _table_of(estimator._columns, arrays, [one.label for one in columns]), target
 
 
+def _parts_for_fit(
+    estimator: Any, X: Parts, y: Any, of_y: dict[str, bool], sample_weight: Any
+) -> tuple[PartsTable, Any]:
+    """`table_for_fit` for a table in parts, of which only the target is read into memory."""
+    if not getattr(estimator, "_takes_parts", False):
+        _refuse_parts(X, type(estimator).__name__)
+    reading = X.reading(verbose=bool(getattr(estimator, "verbose", 0)))
+    if isinstance(y, PartsColumn):
+        y = y.read(reading) if y.is_of(X) else np.asarray(y)
+    if of_y["y_numeric"] and np.asarray(y).dtype == object:
+        raise ValueError("the target holds text, but regression requires numbers; use a classifier")
+    choice = getattr(estimator, "categorical_features", "from_dtype")
+    plan, table = X.planned(
+        reading,
+        chosen_columns(choice, X.columns, len(X.columns)),
+        None if sample_weight is None else checked_weights(sample_weight, len(y)) > 0,
+        getattr(estimator, "_numbers_levels", None),
+    )
+    stand_in = np.broadcast_to(np.float64(0), (table.n_rows, len(X.columns)))
+    _refuse_too_large(stand_in)
+    with naming_missing(y):
+        _, target = validate_data(estimator, stand_in, y, **of_y, **_RULES)
+    remember_names(estimator, X.columns)
+    estimator._columns = plan
+    return table, target
+
+
+def _refuse_parts(X: Parts, who: str) -> None:
+    raise TypeError(
+        f"{who} does not take a table in parts (weald.parts): it needs the raw values in memory. "
+        "Use BoostedTreesClassifier or BoostedTreesRegressor, or pass a sample of the rows as a "
+        "data frame."
+    )
+
+
 def _checked(estimator: Any, X: Any, y: Any, of_y: dict[str, bool]) -> tuple[Any, Any]:
     """Validate X and y with scikit-learn, which sets attributes of the estimator."""
     if not _are_plain(X, y):
@@ -113,6 +152,9 @@ def _are_plain(X: Any, y: Any) -> bool:
 
 def table_for_predict(estimator: Any, X: Any) -> Any:
     """Validate X against the columns of the fit; `dense_blocks` yields its rows."""
+    if isinstance(X, Parts):
+        order = check_names_again(estimator, X.columns, (1, len(X.columns)))
+        return _PlannedParts(plan_of(estimator), X, order)
     X = _read_once(X)
     refuse_no_rows_and_columns(X)
     plan, order = plan_of(estimator), None
@@ -143,6 +185,21 @@ class _Planned:
         return side_by_side(self._plan.read(columns))
 
 
+class _PlannedParts:
+    """A table in parts with the plan to convert them."""
+
+    def __init__(self, plan: ColumnPlan, X: Parts, order: list[int] | None) -> None:
+        self._plan, self._X, self._order = plan, X, order
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self._X), self._plan.n_columns
+
+    def blocks(self) -> Iterator[Table]:
+        """Yield the rows batch by batch."""
+        return self._X.blocks(self._plan, self._order)
+
+
 def plan_of(estimator: Any) -> ColumnPlan:
     """Return the column plan of a fitted estimator."""
     plan: ColumnPlan | None = getattr(estimator, "_columns", None)
@@ -170,6 +227,9 @@ def dense_blocks(table: Any) -> Iterator[Table]:
     """Yield dense blocks of rows of a validated table: one block if it is dense already."""
     if isinstance(table, np.ndarray):
         yield _native_order(table)
+        return
+    if isinstance(table, _PlannedParts):
+        yield from table.blocks()
         return
     step = max(1, _DENSE_VALUES // max(1, table.shape[1]))
     for begin in range(0, table.shape[0], step):
@@ -209,6 +269,8 @@ def _read_once(X: Any) -> Any:
 
     Raises an error for objects that are not tables, bytes and corrupt sparse matrices.
     """
+    if isinstance(X, Parts):
+        _refuse_parts(X, "This estimator or function")
     refuse_no_table(X)
     refuse_complex(X, "X")
     if isinstance(X, np.ndarray):

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from weald.advice import advise
 from weald.data.containers import is_known_frame, plain_array, read_array
+from weald.data.parts.parts import PartsColumn
 from weald.data.rows import Rows, weights_as_numbers
 from weald.data.tables import table_for_fit
 from weald.data.values import SeriesValues, is_missing
@@ -160,8 +161,11 @@ def read_once(y: object, sample_weight: object) -> tuple[Any, Any]:
 def readable_target(y: Any) -> Any:
     """Convert polars and pyarrow series, and objects with array protocols, to an array.
 
-    Other objects are returned unchanged, to be checked by scikit-learn.
+    Other objects are returned unchanged, to be checked by scikit-learn. Columns of tables in parts
+    are, too: they are read with their table.
     """
+    if isinstance(y, PartsColumn):
+        return y
     _refuse_masked_or_sparse(y)
     refuse_complex(y, "y")
     if isinstance(y, np.ndarray):
@@ -207,7 +211,7 @@ def refuse_several(estimator: object, y: Any) -> None:
 
 def refuse_text(y: Any) -> None:
     """Raise ValueError that names the first row whose target is text or overflows float64."""
-    if getattr(getattr(y, "dtype", None), "kind", "O") not in "OSTU":
+    if isinstance(y, PartsColumn) or getattr(getattr(y, "dtype", None), "kind", "O") not in "OSTU":
         return
     for row, value in enumerate(np.ravel(np.asarray(y, dtype=object))):
         try:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from weald.data.parts.table import PartsTable
 from weald.data.rows import Floats, checked_weights, moderate_weights
 from weald.data.sources import AnyTable, ColumnTable, SparseTable
 from weald.data.tables import dense_blocks, table_for_predict
@@ -46,6 +47,8 @@ class ValidationSet:
                 own = sparse.csc_matrix(np.concatenate(list(dense_blocks(own))))
             return SparseTable(sparse.vstack([table.columns, own], format="csc"))
         rows = np.concatenate(list(dense_blocks(self.table)))
+        if isinstance(table, PartsTable):
+            return table.above(rows)
         if isinstance(table, ColumnTable):
             columns = (np.concatenate([one, rows[:, i]]) for i, one in enumerate(table.columns))
             return replace(table, columns=tuple(columns))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import ColumnTable, Rows
+from weald.data import Rows
 from weald.data.level_means import SOME_DROPPED, LevelRule
-from weald.data.numbered_levels import without_numbers
+from weald.data.numbered_levels import numbered_table, without_numbers
 from weald.ensembles.base import TreeModel
 from weald.ensembles.level_statistics import (
     MOST_CLASSES,
@@ -66,8 +66,7 @@ class EncodesDroppedLevels(TreeModel):
         """Drop the numbers of levels if the target allows no statistics."""
         if not self._plan.has_numbers or self._takes_statistics_of(rows, n_classes):
             return rows
-        assert isinstance(rows.table, ColumnTable)
-        self._columns, table = without_numbers(self._plan, rows.table)
+        self._columns, table = without_numbers(self._plan, numbered_table(rows.table))
         return replace(rows, table=table)
 
     def _takes_statistics_of(self, rows: Rows, n_classes: int) -> bool:
@@ -98,12 +97,11 @@ class EncodesDroppedLevels(TreeModel):
         """
         if not self._plan.has_numbers:
             return rows
-        assert isinstance(rows.table, ColumnTable)
         fold, targets = self._deal(rows), targets_of(rows, n_classes)
         if held_out is not None:
             fold = np.where(held_out, N_FOLDS, fold)
         encoder = Encoder(rows, targets, fold, N_FOLDS, self._n_threads)
         self._columns, (table,) = encode(
-            self._plan, rows.table, [encoder], self._names_of_statistics
+            self._plan, numbered_table(rows.table), [encoder], self._names_of_statistics
         )
         return replace(rows, table=table)

@@ -7,9 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import ColumnPlan, ColumnTable, Rows
+from weald.data import ColumnPlan, Rows
 from weald.data.level_means import EncodedCategory
-from weald.data.numbered_levels import exchanged, numbered_columns
+from weald.data.numbered_levels import (
+    NumberedTable,
+    exchanged,
+    numbered_columns,
+    with_numbers_held,
+)
 from weald.resampling import ordered_rows
 from weald.resampling.draws import Purpose
 
@@ -90,7 +95,7 @@ class Encoder:
         return np.stack(found)
 
     def encoded(
-        self, plan: ColumnPlan, table: ColumnTable
+        self, plan: ColumnPlan, table: NumberedTable
     ) -> tuple[dict[int, list[NDArray[Any]]], dict[int, Floats]]:
         """By column with numbers of levels: what the rows see, and the means for new rows.
 
@@ -114,8 +119,8 @@ def _sum_of(sums: Floats, others: NDArray[np.bool_]) -> Floats:
 
 
 def encode(
-    plan: ColumnPlan, table: ColumnTable, encoders: Sequence[Encoder], names: tuple[str, ...]
-) -> tuple[ColumnPlan, list[ColumnTable]]:
+    plan: ColumnPlan, table: NumberedTable, encoders: Sequence[Encoder], names: tuple[str, ...]
+) -> tuple[ColumnPlan, list[NumberedTable]]:
     """The plan with the statistics of all encoders, and the table that each of them makes.
 
     Parameters
@@ -127,6 +132,7 @@ def encode(
     names
         Names of the statistics of a column.
     """
+    table = with_numbers_held(plan, table)
     found = [encoder.encoded(plan, table) for encoder in encoders]
     encoded = encoded_plan(plan, [of_new_rows for _, of_new_rows in found], names)
     own = encoded.of_owner(0)

@@ -1,10 +1,14 @@
 """Staged predictions: scores of an additive forest after each round."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald.data import as_one_array
+from weald.data.parts.table import PartsTable
 from weald.data.sources import AnyTable, Table
 from weald.ensembles.base import Floats
 from weald.trees import Forest
@@ -13,7 +17,21 @@ from weald.trees import Forest
 _DENSE_VALUES, KNOWN_LEAVES = 2**22, 2**24
 
 
-def dense_pieces(table: AnyTable) -> Iterator[Table]:
+def of_rows(table: AnyTable, answer: Callable[[Table], NDArray[Any]]) -> NDArray[Any]:
+    """What a function answers for the rows of a table, given dense pieces of it."""
+    if not isinstance(table, PartsTable):
+        return np.concatenate([answer(piece) for piece in _dense_pieces(table)])
+    whole: NDArray[Any] | None = None
+    for rows, piece in table.pieces():
+        own = answer(piece)
+        if whole is None:
+            whole = np.empty((table.n_rows, *own.shape[1:]), dtype=own.dtype)
+        whole[rows] = own
+    assert whole is not None
+    return whole
+
+
+def _dense_pieces(table: AnyTable) -> Iterator[Table]:
     """Yield the rows of a table as dense float arrays in order; an array is one piece."""
     if isinstance(table, np.ndarray):
         yield table
@@ -32,8 +50,7 @@ def moves(forest: Forest, table: AnyTable, n_threads: int) -> Iterator[Floats]:
     at_once = max(1, KNOWN_LEAVES // max(1, table.shape[0]))
     for first in range(0, forest.n_trees, at_once):
         trees = forest.part(first, min(first + at_once, forest.n_trees))
-        pieces = [trees.apply(piece, n_threads=n_threads) for piece in dense_pieces(table)]
-        leaves = np.concatenate(pieces)
+        leaves = of_rows(table, partial(trees.apply, n_threads=n_threads))
         for t in range(trees.n_trees):
             own = trees.value[trees.first_leaf[t] : trees.first_leaf[t + 1]] * trees.tree_weight[t]
             yield (own[:, 0] if trees.output[t] >= 0 else own)[leaves[:, t]]

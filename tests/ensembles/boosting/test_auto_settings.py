@@ -382,9 +382,9 @@ def test_sampling_of_columns_is_not_warned_of(given) -> None:
 def test_every_booster_is_counted_by_the_memory_check(monkeypatch, given, n_arrays: int) -> None:
     """Each booster has scores of its own; gradients, hessians and validation scores are shared."""
     most = n_arrays * 8 * 240 * 3  # three classes
-    monkeypatch.setattr("weald.data.memory._most_bytes", lambda: most)
+    monkeypatch.setattr("weald.data.memory.most_bytes", lambda: most)
     quick(BoostedTreesClassifier, **given).fit(X, THREE)
-    monkeypatch.setattr("weald.data.memory._most_bytes", lambda: most - 1)
+    monkeypatch.setattr("weald.data.memory.most_bytes", lambda: most - 1)
     with pytest.raises(MemoryError, match=r"3 scores \(classes or quantiles\) on each of 240 rows"):
         quick(BoostedTreesClassifier, **given).fit(X, THREE)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from weald.aggregation.spread import deviation
 from weald.data import (
     ColumnPlan,
-    ColumnTable,
     as_one_array,
     checked_offset,
     dense_blocks,
     table_for_predict,
 )
-from weald.data.numbered_levels import encoded
+from weald.data.numbered_levels import encoded, numbered_table
+from weald.data.parts.table import PartsTable
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
 from weald.ensembles.out_of_bag.bagged import Bagged
@@ -27,6 +28,7 @@ from weald.ensembles.out_of_bag.tally import Record, recorded
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.tree_learners import moved
 from weald.ensembles.scored import why_no_ledger
+from weald.ensembles.staging import of_rows
 from weald.losses import Loss, QuantileLosses
 from weald.trees import Forest
 
@@ -143,17 +145,22 @@ class BaggedBoosters(Bagged):
         if folds is None or isinstance(self._fitted_loss, QuantileLosses):
             return None
         rows = training.rows.take(np.arange(folds.n))
-        columns, boosters = rows.table, self._boosters_of(self._unrefitted)
+        table, boosters = rows.table, self._boosters_of(self._unrefitted)
         if self._plan.has_statistics:
-            assert isinstance(columns, ColumnTable)
-            columns = encoded(self._plan, columns)
-        table = as_one_array(columns)
+            table = encoded(self._plan, numbered_table(table))
+        if not isinstance(table, PartsTable):
+            table = as_one_array(table)
+
+        n_threads = self._n_threads
+        loss = replace(self._fitted_loss, n_threads=n_threads)
 
         def predictions() -> Iterator[tuple[NDArray[np.intp], Floats]]:
             for k, booster in enumerate(boosters):
                 left_out = np.flatnonzero(folds.left_out(k))
                 beside = None if rows.offset is None else rows.offset[left_out]
-                yield left_out, self._booster_predictions([booster], table[left_out], beside)[0]
+                scores = of_rows(table[left_out], partial(booster.predict, n_threads=n_threads))
+                scores = scores if beside is None else scores + beside
+                yield left_out, loss.predictions(scores)
 
         target = np.ldexp(rows.target, rows.target_exponent)
         classes = getattr(self, "classes_", None)

@@ -12,7 +12,6 @@ from weald.advice import advise
 from weald.data import (
     BinnedTable,
     ColumnPlan,
-    ColumnTable,
     Rows,
     SortedTable,
     ValidationRows,
@@ -23,7 +22,7 @@ from weald.data import (
     with_offset,
 )
 from weald.data.level_means import SOME_FEW_ROWS, LevelRule
-from weald.data.numbered_levels import without_numbers
+from weald.data.numbered_levels import numbered_table, without_numbers
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import (
     BoosterSettings,
@@ -84,6 +83,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     # Metadata routing: groups passed for cross-validation splits do not reach fit unless requested.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
+
+    _takes_parts: ClassVar[bool] = True  # `fit` takes what weald.parts makes
 
     def _boost(
         self,
@@ -262,8 +263,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             wanted, self.quality, n_classes, hides_means=hides_means(rows, loss)
         ):
             return rows
-        assert isinstance(rows.table, ColumnTable)
-        self._columns, table = without_numbers(self._plan, rows.table)
+        self._columns, table = without_numbers(self._plan, numbered_table(rows.table))
         return replace(rows, table=table)
 
     def _settings(

@@ -189,7 +189,8 @@ or object, default="squared_error"
         Parameters
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
-            Training data: numbers, strings, categories and dates; missing values are supported.
+            Training data: numbers, strings, categories and dates; missing values are supported. Or
+            a table that is larger than memory, from `weald.parts`.
         y : array, shape (rows,)
             Target values, finite numbers.
         sample_weight : array, shape (rows,), or None, default=None
@@ -384,7 +385,8 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         Parameters
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
-            Training data: numbers, strings, categories and dates; missing values are supported.
+            Training data: numbers, strings, categories and dates; missing values are supported. Or
+            a table that is larger than memory, from `weald.parts`.
         y : array, shape (rows,)
             Class labels, numbers or strings.
         sample_weight : array, shape (rows,), or None, default=None

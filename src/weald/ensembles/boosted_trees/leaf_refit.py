@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from weald.ensembles.rounds.loop import (
 )
 from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import refined_values
-from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
+from weald.ensembles.staging import KNOWN_LEAVES, of_rows
 from weald.losses import Loss
 from weald.trees import Forest, GrownTree, GrownTrees, TreeLimits
 
@@ -121,8 +122,8 @@ class LeafRefit:
         step = a_round * max(1, KNOWN_LEAVES // (n_rows * a_round))
         for first in range(0, forest.n_trees, step):
             trees = forest.part(first, min(first + step, forest.n_trees))
-            pieces = [trees.apply(one, n_threads=self._n_threads) for one in dense_pieces(table)]
-            leaf_of_row = np.ascontiguousarray(np.concatenate(pieces).T)
+            leaves_of_rows = of_rows(table, partial(trees.apply, n_threads=self._n_threads))
+            leaf_of_row = np.ascontiguousarray(leaves_of_rows.T)
             for t in range(0, trees.n_trees, a_round):
                 members = range(t, t + a_round)
                 leaves = [_Leaves.of_tree(trees, s, leaf_of_row[s]) for s in members]

@@ -1,11 +1,15 @@
 """The rows on which the training loss is computed: all, or a subsample drawn by content."""
 
+from collections.abc import Iterator
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
 from weald.data import Rows
-from weald.data.sources import ColumnTable, Table
+from weald.data.parts.table import PartsTable
+from weald.data.sources import ColumnTable, SparseTable, Table
 from weald.ensembles.rounds.loop import Training
 from weald.resampling import ordered_rows
 
@@ -51,26 +55,31 @@ def _by_few_columns(training: Training, limit: int, width: int, n_threads: int) 
     None for sparse tables, most of whose values are equal.
     """
     rows, copies, found = training.rows, training.train_copies, []
-    for begin in range(0, rows.n, _BLOCK):
-        part = slice(begin, min(begin + _BLOCK, rows.n))
-        columns = _first_columns(rows, part, width)
-        if columns is None:
-            return None
+    for part, columns in _first_columns(rows, width):
         target = rows.y[part].astype(np.float64, copy=False)
         word = _native.hash_rows(columns, np.ascontiguousarray(target), n_threads)[:, 0]
         is_chosen = word < np.uint64(limit)
         if copies is not None:
             is_chosen &= copies[part] > 0
-        found.append(begin + np.flatnonzero(is_chosen))
-    return np.concatenate(found)
+        chosen = np.flatnonzero(is_chosen)
+        found.append(part.start + chosen if isinstance(part, slice) else part[chosen])
+    return np.sort(np.concatenate(found)) if found else None
 
 
-def _first_columns(rows: Rows, part: slice, width: int) -> Table | None:
+def _first_columns(rows: Rows, width: int) -> Iterator[tuple[Any, Table]]:
+    """Yield the first columns of blocks of rows, with the indices of the rows."""
     table = rows.table
-    if isinstance(table, np.ndarray):
-        return table[part, :width]
-    if isinstance(table, ColumnTable):
-        columns = [column[part] for column in table.columns[:width]]
-        n_rows = part.stop - part.start
-        return np.column_stack([np.empty((n_rows, 0)), *columns]).astype(np.float64, copy=False)
-    return None
+    if isinstance(table, PartsTable) and width > 0:
+        yield from table.pieces(width)
+    elif not isinstance(table, SparseTable):
+        for begin in range(0, rows.n, _BLOCK):
+            part = slice(begin, min(begin + _BLOCK, rows.n))
+            if isinstance(table, np.ndarray):
+                yield part, table[part, :width]
+            else:
+                columns = [
+                    cast(ColumnTable, table).column(i)[part]
+                    for i in range(min(width, table.shape[1]))
+                ]
+                block = np.column_stack([np.empty((part.stop - begin, 0)), *columns])
+                yield part, block.astype(np.float64, copy=False)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weald.data import ColumnPlan, ColumnTable, Rows
+from weald.data import ColumnPlan, Rows
+from weald.data.numbered_levels import numbered_table
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.level_statistics import (
@@ -62,8 +63,7 @@ class TargetStatistics:
         names
             Names of the statistics of a column.
         """
-        table = trainings[0].rows.table
-        assert isinstance(table, ColumnTable)
+        table = numbered_table(trainings[0].rows.table)
         plan, tables = encode(numbered, table, encoders, names)
         with_tables = [
             replace(one, rows=replace(one.rows, table=own))

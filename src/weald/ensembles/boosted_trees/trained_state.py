@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from weald.data import ColumnPlan, Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.starting_scores import starting_scores
 from weald.ensembles.rounds.tree_learners import moved, trees_of
-from weald.ensembles.staging import dense_pieces, moves
+from weald.ensembles.staging import moves, of_rows
 from weald.ensembles.warm import OffsetMark, check_offsets, check_statistics, check_warm_start
 from weald.errors import listing
 from weald.losses import Loss
@@ -85,8 +86,8 @@ class TrainedState:
         """Raw predictions of a booster, of shape (scores, rows), bit for bit those of the loop."""
         forest = self.forest.picked(trees_of_booster(self.forest, booster, self.n_boosters, loss))
         if rows.offset is None:
-            pieces = [forest.predict(one, n_threads=n_threads) for one in dense_pieces(rows.table)]
-            return np.ascontiguousarray(np.concatenate(pieces).T)
+            scores = of_rows(rows.table, partial(forest.predict, n_threads=n_threads))
+            return np.ascontiguousarray(scores.T)
         scores = starting_scores(loss, rows, forest.base_score)
         for output, move in zip(forest.output, moves(forest, rows.table, n_threads), strict=True):
             scores[slice(None) if output < 0 else output] += move.T

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from weald.advice import advise
 from weald.cached import cached_property
 from weald.data import ColumnTable, ValidationSet, as_one_array
+from weald.data.parts.table import PartsTable
 from weald.data.validation import ONE_SET
 from weald.ensembles.base import Floats
 from weald.ensembles.members.members import is_frame, take
@@ -163,6 +164,8 @@ class HeldOutSet:
         if self.given is not None:
             return self.given.X
         rows, order = self.training.rows, self.training.index
+        if isinstance(rows.table, PartsTable):
+            return rows.table  # unread: scorers by name predict this object only
         if self.fitted is not None and order is not None:
             return self.fitted.rows(order[self.index])
         return as_one_array(rows.table[self.index])
@@ -229,6 +232,12 @@ class HeldOutScorer:
         called: str,
     ) -> None:
         _check_scorer(scoring, called)
+        if callable(scoring) and held_out.given is None and _is_in_parts(held_out):
+            raise ValueError(
+                f"{called.partition('=')[0]} is a function, which needs the validation rows in "
+                "memory, but X is a table in parts (weald.parts): pass X_val and y_val, or the "
+                "name of a scorer."
+            )
         self._scoring, self._called = scoring, called
         self._held_out = held_out
         self._loss = loss
@@ -302,6 +311,10 @@ class HeldOutScorer:
             "of all boosters, which were trained on these rows: such a score is far too good. Let "
             "the function predict all rows of X, or pass X_val or n_bags=None."
         )
+
+
+def _is_in_parts(held_out: HeldOutSet) -> bool:
+    return isinstance(held_out.training.rows.table, PartsTable)
 
 
 def _check_scorer(scoring: Any, called: str) -> None:
