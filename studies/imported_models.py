@@ -5,10 +5,12 @@ and missing values, saved in the library's own form where there is one, and impo
 processor seconds of one thread, the median of interleaved runs of both. Needs xgboost, lightgbm and
 catboost.
 
-    WEALD_DATA=... python studies/imported_models.py [--trees 100] [--table adult] [--runs 5]
+    WEALD_DATA=... python studies/imported_models.py [--trees 100] [--rows 10000] [--table adult]
+        [--library catboost] [--runs 5]
 """
 
 import argparse
+import itertools
 import os
 import tempfile
 import time
@@ -31,7 +33,7 @@ from threadpoolctl import threadpool_limits
 import weald
 
 TABLES = ["adult", "ames", "california_housing", "eucalyptus", "hypothyroid", "telco_churn"]
-MOST_ROWS, BATCH = 6_000, 10_000
+MOST_ROWS = 6_000
 ANY_LEVELS = 255  # of CatBoost's columns are compared one by one
 
 
@@ -78,14 +80,7 @@ class Pair:
     rows: Any
 
 
-def pairs(table: Table, n_trees: int, folder: Path) -> Iterator[Pair]:
-    yield from of_sklearn(table, n_trees)
-    yield from of_xgboost(table, n_trees, folder)
-    yield from of_lightgbm(table, n_trees, folder)
-    yield from of_catboost(table, n_trees, folder)
-
-
-def of_sklearn(table: Table, n_trees: int) -> Iterator[Pair]:
+def of_sklearn(table: Table, n_trees: int, _folder: Path) -> Iterator[Pair]:
     kind = "Classifier" if table.is_classes else "Regressor"
     forest = {"n_estimators": n_trees, "random_state": 0, "n_jobs": 1}
     complete = np.nan_to_num(table.codes, nan=-1.0)
@@ -150,6 +145,14 @@ def of_catboost(table: Table, n_trees: int, folder: Path) -> Iterator[Pair]:
         yield Pair(f"CatBoost, json, {growth}", theirs, ours, table.complete)
 
 
+LIBRARIES = {
+    "sklearn": of_sklearn,
+    "xgboost": of_xgboost,
+    "lightgbm": of_lightgbm,
+    "catboost": of_catboost,
+}
+
+
 def predicts(model: Any) -> Callable[[Any], Any]:
     """Probabilities of a classifier, numbers of a regressor; CatBoost on one thread."""
     predict = model.predict_proba if is_classifier(model) else model.predict
@@ -163,9 +166,9 @@ def difference(theirs: np.ndarray, ours: np.ndarray) -> float:
     return float(np.abs(theirs - ours).max() / max(1.0, np.abs(theirs).max()))
 
 
-def compared(pair: Pair, n_runs: int) -> tuple[float, float, float]:
+def compared(pair: Pair, n_rows: int, n_runs: int) -> tuple[float, float, float]:
     """Largest difference, and milliseconds of their prediction and of ours for the batch."""
-    chosen = np.random.default_rng(0).integers(0, len(pair.rows), BATCH)
+    chosen = np.random.default_rng(0).integers(0, len(pair.rows), n_rows)
     is_frame = hasattr(pair.rows, "iloc")
     rows = pair.rows.iloc[chosen].reset_index(drop=True) if is_frame else pair.rows[chosen]
     answers, times = [], np.zeros((n_runs + 1, 2))
@@ -181,17 +184,19 @@ def compared(pair: Pair, n_runs: int) -> tuple[float, float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--rows", type=int, default=10_000, help="of a batch")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--table", action="append", choices=TABLES, help="only these")
+    parser.add_argument("--library", action="append", choices=LIBRARIES, help="only these")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    print(f"{given.trees} trees, batch of {BATCH} rows, one thread, processor milliseconds")
+    print(f"{given.trees} trees, batch of {given.rows} rows, one thread, processor milliseconds")
     print("| table | model | difference | theirs | weald | ratio |\n|---|---|---:|---:|---:|---:|")
     ratios: dict[str, list[float]] = {}
     with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
-        for name in given.table or TABLES:
-            for pair in pairs(load(name), given.trees, Path(folder)):
-                apart, theirs, ours = compared(pair, given.runs)
+        for name, library in itertools.product(given.table or TABLES, given.library or LIBRARIES):
+            for pair in LIBRARIES[library](load(name), given.trees, Path(folder)):
+                apart, theirs, ours = compared(pair, given.rows, given.runs)
                 ratios.setdefault(pair.name, []).append(ours / theirs)
                 print(
                     f"| {name} | {pair.name} | {apart:.0e} | {theirs:.1f} | {ours:.1f} "

@@ -3,7 +3,7 @@
 // Uses the compiler's vector extensions at the machine's width: every lane does the same operations
 // in the same order on every instruction set, so the bits are the same.
 
-#ifdef __AVX512F__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -304,94 +304,12 @@ void add_packed_wide(const std::uint16_t* codes, int n_lanes, const std::int64_t
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
 #include "kernels/random_thresholds_body.hpp"
+#include "kernels/row_masks.hpp"
 #include "kernels/sort.hpp"
 #include "kernels/tree_shap_body.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) into[i] -= from[i];
-}
-
-inline std::uint64_t is_in(const CodeSet& set, Code code) {
-  return set.words[code >> 6] >> (code & 63) & 1;
-}
-
-// Bit masks of the 64 rows at a node, and the leaf of each row.
-typedef Code Bytes __attribute__((vector_size(vector_bytes)));
-constexpr int mask_parts = mask_rows / vector_bytes;
-struct RowMask {
-  Bytes part[mask_parts];
-  RowMask() {
-    for (auto& one : part) one = ~Bytes{};
-  }
-};
-[[gnu::always_inline]] inline RowMask goes_left(const Code* codes, const MaskNode& node) {
-  RowMask mask;
-  for (int p = 0; p < mask_parts; ++p) {
-    Bytes code;
-    std::memcpy(&code, codes + p * vector_bytes, sizeof code);
-    mask.part[p] = reinterpret_cast<Bytes>(code - node.offset <= node.limit - Bytes{});
-  }
-  return mask;
-}
-inline RowMask goes_left(const Code* codes, const CodeSet& set) {
-  Code sides[mask_rows];
-  for (int row = 0; row < mask_rows; ++row)
-    sides[row] = static_cast<Code>(-static_cast<int>(is_in(set, codes[row])));
-  RowMask mask;
-  std::memcpy(mask.part, sides, sizeof sides);
-  return mask;
-}
-[[gnu::always_inline]] inline RowMask both(const RowMask& a, const RowMask& b) {
-  RowMask mask;
-  for (int p = 0; p < mask_parts; ++p) mask.part[p] = a.part[p] & b.part[p];
-  return mask;
-}
-[[gnu::always_inline]] inline RowMask without(const RowMask& a, const RowMask& b) {
-  RowMask mask;
-  for (int p = 0; p < mask_parts; ++p) mask.part[p] = a.part[p] & ~b.part[p];
-  return mask;
-}
-struct LeafNumbers {
-  Bytes numbers[mask_parts] = {};
-  void set(const RowMask& rows, Code leaf) {
-    for (int p = 0; p < mask_parts; ++p) numbers[p] |= rows.part[p] & leaf;
-  }
-};
-
-// Every node is evaluated for all 64 rows. Benchmark row `predict_200k`: walking from node to node
-// instead takes 3.3 times the processor time. The right child's mask is stored until its turn; the
-// left child's is used next.
-void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const Code* codes,
-               double* sums) {
-  RowMask came[2 * max_mask_leaves];
-  alignas(64) Code leaf_of[mask_rows];
-  for (std::int64_t t = 0; t < n_trees; ++t) {
-    const MaskTree& tree = trees[t];
-    LeafNumbers leaves;
-    RowMask here;
-    for (int i = 0; i < tree.n_nodes; ++i) {
-      const MaskNode& node = tree.nodes[i];
-      if (node.slot < 0) {
-        leaves.set(here, node.limit);
-        here = came[i + 1];
-        continue;
-      }
-      const Code* const its_codes = codes + std::int64_t{node.slot} * mask_rows;
-      const RowMask left =
-          node.set < 0 ? goes_left(its_codes, node) : goes_left(its_codes, tree.sets[node.set]);
-      came[node.right] = without(here, left);
-      here = both(here, left);
-    }
-    std::memcpy(leaf_of, &leaves, sizeof leaf_of);
-    double* const to = sums + std::int64_t{tree.output} * mask_rows;
-    if (n_values == 1) {
-      for (int row = 0; row < mask_rows; ++row) to[row] += tree.values[leaf_of[row]];
-    } else {
-      for (int k = 0; k < n_values; ++k)
-        for (int row = 0; row < mask_rows; ++row)
-          to[k * mask_rows + row] += tree.values[leaf_of[row] * n_values + k];
-    }
-  }
 }
 
 }  // namespace

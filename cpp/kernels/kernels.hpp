@@ -122,6 +122,7 @@ struct CoarseSums {
 // Shallow trees over codes: 64 rows at once as bit masks.
 constexpr int mask_rows = 64;
 constexpr int max_mask_leaves = 128;  // beyond, evaluating every node costs more than traversal
+constexpr int max_symmetric_leaves = 1 << 16;
 struct MaskNode {
   std::int32_t slot;   // index of the column among those used; -1: a leaf
   std::int32_t right;  // relative to the tree's first node
@@ -132,8 +133,9 @@ struct CodeSet {
   std::uint64_t words[4];  // one bit per code
 };
 struct MaskTree {
-  const MaskNode* nodes;
+  const MaskNode* nodes;  // in pre-order, or one per level
   int n_nodes;
+  bool is_symmetric;     // complete, with the same split in all nodes of a level
   const double* values;  // [leaves][n_values], times the tree weight
   int output;            // index of the first output
   const CodeSet* sets;
@@ -172,7 +174,8 @@ struct ShapRows;
 struct Kernels {
   const char* name;
 
-  // Add the trees' values, tree after tree, to sums[output][64]. codes[slot][64], 64-byte aligned.
+  // Add the trees' values, tree after tree, to sums[output][64], or with several values per leaf to
+  // sums[64][value]. codes[slot][64], 64-byte aligned.
   void (*add_trees)(const MaskTree* trees, std::int64_t n_trees, int n_values, const Code* codes,
                     double* sums);
 

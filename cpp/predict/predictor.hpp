@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "data/table.hpp"
-#include "kernels/kernels.hpp"
+#include "predict/row_masks.hpp"
 #include "tree/forest.hpp"
 
 namespace weald::predict {
 
-// A forest prepared for prediction: 16 bytes per node and, if all trees are shallow, a second form
-// over bin codes. Large batches with large trees use batch_walk.hpp. All give the same bits;
-// `Engine` lets tests choose.
+// A forest prepared for prediction: 16 bytes per node and, if all trees are small or symmetric, a
+// second form over bin codes (row_masks.hpp). Large batches with large trees use batch_walk.hpp.
+// All give the same bits; `Engine` lets tests choose.
 class Predictor {
  public:
   enum class Engine { automatic, walk, masks, batch };
@@ -29,7 +29,7 @@ class Predictor {
   template <class T>
   void apply(const data::Table<T>& table, std::int32_t* leaves, int n_threads) const;
 
-  bool has_masks() const { return has_masks_; }
+  bool has_masks() const { return masks_.fits(); }
   // Whether tables of floats and of doubles can be traversed in batches.
   bool has_batch() const;
 
@@ -42,8 +42,6 @@ class Predictor {
     std::int32_t right;    // relative to the tree's first node
   };
 
-  void prepare_masks(std::int64_t n_columns);
-  bool prepare_sets(const std::vector<std::uint8_t>& has_threshold);
   template <class T>
   bool pays_as_batch(const data::Table<T>& table) const;
   template <class T>
@@ -51,9 +49,6 @@ class Predictor {
   template <class T>
   void predict_walk(const data::Table<T>& table, std::int64_t begin, std::int64_t end,
                     double* scores) const;
-  template <class T>
-  void predict_masks(const data::Table<T>& table, const std::vector<kernels::PaddedCuts<T>>& cuts,
-                     std::int64_t begin, std::int64_t end, double* scores) const;
   template <bool has_sets, class T, class Visit>
   void walk(const data::Table<T>& table, std::int64_t begin, std::int64_t end, Visit&& visit) const;
   template <bool has_sets, class T, class Visit>
@@ -66,14 +61,7 @@ class Predictor {
   std::int64_t n_columns_;
   std::vector<WalkNode> nodes_;
   std::vector<double> values_;  // times the tree weights
-
-  bool has_masks_ = false;
-  std::vector<kernels::MaskNode> mask_nodes_;
-  std::vector<kernels::MaskTree> mask_trees_;
-  std::vector<std::int32_t> used_columns_;
-  std::vector<std::vector<double>>
-      thresholds_;  // of each used column, ascending; empty: it has sets
-  std::vector<kernels::CodeSet> code_sets_;
+  RowMasks masks_;
 };
 
 }  // namespace weald::predict

@@ -91,16 +91,32 @@ def test_categories(dtype: str) -> None:
 
 
 def test_sets_of_one_column_that_follow_each_other() -> None:
-    """onnxruntime 1.31 merged tests for equality of two sets in some trees of such splits."""
+    """onnxruntime 1.31 merges tests for equality that lead to leaves of several values."""
     levels = np.tile(np.arange(8.0), 30)[:, np.newaxis]
-    y = -(10.0 ** levels[:, 0])  # so that one level after the other is split off
-    model = weald.DecisionTreeRegressor(categorical_features=[0]).fit(levels, y)
-    exported = weald.export.to_onnx(model)
-    assert np.array_equal(run(exported, levels.astype(np.float32))["predictions"][:, 0], y)
-    (trees,) = [node for node in exported.graph.node if node.op_type.startswith("TreeEnsemble")]
-    modes = next(one.strings for one in trees.attribute if one.name == "nodes_modes")
-    starts = [mode for mode in modes if mode != b"LEAF"]
-    assert len(starts) == 7 and set(starts) == {b"BRANCH_NEQ"}
+    classes = levels[:, 0].astype(int)
+    model = weald.DecisionTreeClassifier(categorical_features=[0]).fit(levels, classes)
+    assert model.get_n_leaves() == 8  # one level after the other is split off
+    found = run(weald.export.to_onnx(model), levels.astype(np.float32))
+    assert np.array_equal(found["label"], classes)
+    assert np.array_equal(found["probabilities"], np.eye(8)[classes])
+
+
+@pytest.mark.parametrize("n_columns", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_forests_of_categories(seed: int, n_columns: int) -> None:
+    rng, n_levels = np.random.default_rng(seed), (5, 31, 70)[seed]
+    codes = rng.integers(0, n_levels, (600, n_columns)).astype(float)
+    codes[:n_levels] = np.arange(n_levels)[:, np.newaxis]  # every level is there: it is its code
+    effect = rng.standard_normal((n_columns, n_levels))
+    score = sum(effect[c, codes[:, c].astype(int)] for c in range(n_columns))
+    classes = np.digitize(score + 0.3 * rng.standard_normal(len(codes)), [-1, 0, 1])
+    columns = list(range(n_columns))
+    for targets in (classes, np.column_stack([classes, classes[::-1]])):
+        model = weald.RandomForestClassifier(3, categorical_features=columns, random_state=0)
+        model.fit(codes, targets)
+        found = run(weald.export.to_onnx(model), codes.astype(np.float32))
+        truth = expected(model, codes)
+        assert predictions(found) == pytest.approx(truth, rel=2e-6, abs=2e-6)
 
 
 @pytest.mark.parametrize("missing_left", [False, True])

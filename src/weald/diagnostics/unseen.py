@@ -25,7 +25,7 @@ Rows = NDArray[np.intp]
 _ENOUGH_ROWS, _ENOUGH_MEMBERS = 0.5, 25
 _NO_REFIT = (
     "A model that cannot be refitted is diagnosed on rows that it was not fitted on: "
-    "weald.diagnose(model, X_new, y_new, refit=False)."
+    "weald.diagnose(model, X_new, y_new, refit=False), which weald.report takes as diagnosis=."
 )
 # Number of base estimators that are compared; pairs grow with its square.
 MOST_MEMBERS = 300

@@ -53,7 +53,8 @@ class _Nodes:
         the models that other converters make of LightGBM's sets.
 
         The first test is for inequality, its sides exchanged: onnxruntime merges tests for equality
-        that follow each other, and was seen to merge those of two sets of one column (1.31).
+        that follow each other, also those of two sets of one column if their leaves have several
+        values (1.31).
         """
         column, missing_left = int(tree.feature[node]), bool(tree.missing_left[node])
         # Categories beyond the words of a set go where missing values go.

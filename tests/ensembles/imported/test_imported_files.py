@@ -36,7 +36,7 @@ def table(model: Any) -> np.ndarray:
 def test_predictions(name) -> None:
     model = imported(name)
     X = table(model)
-    found = model.predict_proba(X) if is_classifier(model) else model.predict(X)
+    found = raw_predictions(model, X)
     assert found == pytest.approx(np.array(EXPECTED["predictions"][name]), rel=2e-6, abs=2e-6)
 
 
@@ -51,6 +51,45 @@ def test_an_imported_model_is_saved_and_inspected(name) -> None:
     assert "?" in model.text(0)
     assert len(model.trees_to_frame("pandas")) == len(model.forest_.feature)
     assert model.apply(X).shape == (len(X), model.forest_.n_trees)
+
+
+@pytest.mark.parametrize("name", EXPECTED["predictions"])
+def test_an_imported_model_is_explained(name) -> None:
+    model = imported(name)
+    X = table(model)
+    reasons = weald.explain.shap(model, X)
+    scores = reasons.values.sum(axis=1) + reasons.base_values
+    assert predictions_of(model, scores) == pytest.approx(raw_predictions(model, X), rel=1e-9)
+    for column in range(model.n_features_in_):
+        weald.explain.partial_dependence(model, X, column, n_points=3)
+    assert 0 <= weald.distill(model, X).fidelity.value <= 1
+
+
+def raw_predictions(model: Any, X: np.ndarray) -> np.ndarray:
+    return model.predict_proba(X) if is_classifier(model) else model.predict(X)
+
+
+def predictions_of(model: Any, scores: np.ndarray) -> np.ndarray:
+    """By the model's inverse link."""
+    if not is_classifier(model):
+        return np.exp(scores) if model.link_ == "poisson" else scores
+    both = scores if scores.ndim > 1 else np.column_stack([np.zeros(len(scores)), scores])
+    return np.exp(both) / np.exp(both).sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["xgboost_poisson.json", "lightgbm_four_classes.txt", "catboost_nested_categories.json"]
+)
+def test_a_report_about_an_imported_model(name) -> None:
+    model = imported(name)
+    X = table(model)
+    y = model.predict(X)
+    with pytest.raises(TypeError, match="cannot be fitted") as found:
+        weald.report(model, X, y)
+    assert "weald.report takes as diagnosis=" in found.value.__notes__[0]
+    diagnosis = weald.diagnose(model, X, y, refit=False)
+    page = weald.report(model, X, y, diagnosis=diagnosis, n_examples=2)
+    assert type(model).__name__ in page.html
 
 
 def test_categories_are_matched_by_value() -> None:
