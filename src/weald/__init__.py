@@ -13,7 +13,7 @@ refuse_free_threading()
 del refuse_free_threading
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, explain, export, plot, theory
+    from weald import aggregation, datasets, explain, export, plot, survival, theory
     from weald.config import show_config
     from weald.data import read
     from weald.diagnostics import diagnose
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         BlendingRegressor,
         BoostedTreesClassifier,
         BoostedTreesRegressor,
+        BoostedTreesSurvival,
         DecisionTreeClassifier,
         DecisionTreeRegressor,
         ExtraTreesClassifier,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         OptionTreeRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
+        RandomSurvivalForest,
         RotationForestClassifier,
         RotationForestRegressor,
         StackingClassifier,
@@ -66,6 +68,7 @@ __all__ = [
     "BlendingRegressor",
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
+    "BoostedTreesSurvival",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
@@ -78,6 +81,7 @@ __all__ = [
     "OptionTreeRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "RotationForestClassifier",
     "RotationForestRegressor",
     "StackingClassifier",
@@ -100,6 +104,7 @@ __all__ = [
     "read",
     "report",
     "show_config",
+    "survival",
     "theory",
 ]
 
@@ -116,6 +121,7 @@ if not TYPE_CHECKING:
         "read": "weald.data.reading",
         "report": "weald.reports",
         "show_config": "weald.config",
+        "survival": None,
         "theory": None,
     }
     __getattr__, __dir__ = attach(
