@@ -80,7 +80,8 @@ class LogRank {
 
   // U^2 / V; 0 if V is zero but for rounding.
   double statistic() const {
-    return variance_ > 1e-9 * all_.back() ? difference_ * difference_ / variance_ : 0.0;
+    const double least = 1e-9 * all_.back() * at_risk_[n_steps() > 0 ? 1 : 0];
+    return variance_ > least ? difference_ * difference_ / variance_ : 0.0;
   }
 
  private:

@@ -24,7 +24,7 @@ void for_rows(std::int64_t n_rows, int n_threads, Body&& body) {
 }
 
 // What the risk sets of all times add up to. All sums over rows are of integers, so that their
-// order does not matter; a positive term is at least 1, so that no risk set is empty.
+// order does not matter; a term is at least 1, so that no risk set with rows sums to zero.
 class RiskSets {
  public:
   RiskSets(const SurvivalRows& rows, int n_threads)
@@ -43,7 +43,7 @@ class RiskSets {
     });
     fixed_ = FixedPoint(exponent_above(top_weight), exact_bits);
     std::vector<Int128> risk(at_risk_.size()), events(at_risk_.size());
-    const auto integer = [&](double x) { return std::max<std::int64_t>(fixed_(x), x > 0.0); };
+    const auto integer = [&](double x) { return std::max<std::int64_t>(fixed_(x), 1); };
     Int128 all = 0;
     for (std::int64_t row = 0; row < rows.n_rows; ++row) {
       if (!is_in(row)) continue;

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import read_once, rows_of_weight
-from weald.ensembles.base import Floats
+from weald.data import Rows, read_once, rows_of_weight
+from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.boosted_trees.boosted_base import BoostedTrees
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.rounds.callbacks import callback_inputs
@@ -28,6 +28,9 @@ from weald.ensembles.survival.survival_rows import (
 from weald.losses.survival import AftLoss, CoxLoss, exp, median_error
 from weald.parameters import AnyOf, Limit, NoneOr, OneOf, Real
 from weald.survival.scores import concordance_index
+
+# With fewer rows (or groups), the scale of the errors is estimated without columns at first.
+_PILOT_ROWS = 20
 
 
 class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
@@ -47,8 +50,8 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         Distribution of the errors of loss="aft": normal (times are log-normal), logistic
         (log-logistic) or extreme (Weibull). None: normal.
     scale : float or None, default=None
-        Scale of the errors of loss="aft". None: estimated, first without columns, for training, and
-        in the end given the predictions of left-out rows, for survival functions.
+        Scale of the errors of loss="aft". None: estimated given predictions for left-out rows, those
+        of a quick model for training, and those of the model itself for survival functions.
 
     Attributes
     ----------
@@ -224,6 +227,8 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
             self._times = times
             kept = rows_of_weight(signed, sample_weight)
             rows = self._with_groups_and_offset(rows, groups, None, kept, loss)
+            if isinstance(loss, AftLoss) and self.scale is None:
+                loss = self._with_residual_scale(loss, rows)
             inputs = callback_inputs(X, y, sample_weight, None)
             self._boost(rows, loss, validation, inputs, kept=kept)
             del self._times
@@ -238,7 +243,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
                         f"loss='cox'. Leave {name} at None or choose that loss."
                     )
 
-    def _loss_of(self, rows: Any) -> CoxLoss | AftLoss:
+    def _loss_of(self, rows: Rows) -> CoxLoss | AftLoss:
         n_threads = self._n_threads
         if self.loss == "cox":
             return CoxLoss(n_threads)
@@ -253,6 +258,27 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         if self.scale is not None:
             return replace(loss, scale=float(self.scale))
         return loss.with_best_scale(rows.target, None, rows.weight, rows.copies)
+
+    def _with_residual_scale(self, loss: AftLoss, rows: Rows) -> AftLoss:
+        """Estimate the scale given the predictions of a quick model for rows that it left out.
+
+        The scale without columns is that of all times: far too large if the columns say much.
+        """
+        if (rows.n if rows.groups is None else rows.groups.n) < _PILOT_ROWS:
+            return loss
+        pilot = BoostedTreesSurvival(
+            loss="aft",
+            distribution=loss.distribution,
+            n_estimators=100,
+            n_bags=2,
+            early_stopping=True,
+            random_state=0,
+            n_jobs=self.n_jobs,
+        )
+        keep_columns(self, pilot)
+        pilot._boost(rows, loss, None, {"X": None}, kept=np.ones(rows.n, dtype=bool))
+        assert isinstance(pilot._fitted_loss, AftLoss)
+        return pilot._fitted_loss
 
     def _strata(self, target: Floats) -> NDArray[np.int64]:
         return by_event(target)

@@ -172,13 +172,14 @@ class RandomSurvivalForest(PredictsSurvival, TreeModel):
             self._curves_ = {name: grown.pop(name) for name in _STEPS}
             self.unique_times_ = np.unique(known.time[known.event])
             n_trees = int(self.n_estimators)
-            self.forest_ = Forest(
+            forest = Forest(
                 **grown,
                 output=np.full(n_trees, -1, dtype=np.int32),
                 tree_weight=np.full(n_trees, 1.0 / n_trees),
                 base_score=np.zeros(1),
                 n_columns=self._plan.n_columns,
             )
+            self.forest_ = forest.scaled(0, rows.weight_unit)
             for name in ("oob_prediction_", "oob_score_"):
                 self.__dict__.pop(name, None)
             if self.oob_score:
