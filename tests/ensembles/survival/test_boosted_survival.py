@@ -1,6 +1,7 @@
 """Boosted survival trees: scores, baseline hazard, errors of times, validation sets."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from ensembles.survival.tables import hazards_table
 
@@ -230,3 +231,37 @@ def test_refuses_validation_sets_without_events():
         BoostedTreesSurvival().fit(X, y, None, X, censored)
     with pytest.raises(ValueError, match="y_val must say of every row"):
         BoostedTreesSurvival().fit(X, y, None, X, y["time"])
+
+
+def test_auto_settings_give_the_same_model():
+    X, y = hazards_table()
+    frame = pd.DataFrame(X).rename(columns=str).assign(
+        level=pd.Categorical(np.floor(X[:, 0]).astype(str))
+    )
+    for loss in ("cox", "aft"):
+        model = BoostedTreesSurvival(loss=loss).fit(frame, y)
+        again = BoostedTreesSurvival(loss=loss, **model.auto_settings_).fit(frame, y)
+        assert model.auto_settings_["min_samples_leaf"] == 20
+        assert again.fingerprint() == model.fingerprint()
+
+
+# Weeks of remission of leukaemia, Freireich et al. (1963), Blood 21(6): 6-MP and placebo.
+WEEKS_6MP = [6, 6, 6, 6, 7, 9, 10, 10, 11, 13, 16, 17, 19, 20, 22, 23, 25, 32, 32, 34, 35]
+SEEN_6MP = [1, 1, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+WEEKS_PLACEBO = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23]
+
+
+def test_two_groups_have_the_published_hazard_ratio():
+    """With one binary column and many rounds, the model is Cox's: 1.509 with Breslow's ties."""
+    y = target(SEEN_6MP + [1] * 21, WEEKS_6MP + WEEKS_PLACEBO)
+    X = np.repeat([[0.0], [1.0]], 21, axis=0)
+    settings = {"n_estimators": 300, "learning_rate": 0.3, "min_samples_leaf": 5}
+    model = BoostedTreesSurvival(quality="fast", **settings).fit(X, y)
+    treated, placebo = model.predict([[0.0], [1.0]])
+    assert placebo - treated == pytest.approx(1.5092, abs=1e-4)
+    # Weibull regression of the same rows: published 1.267 and the scale 0.732.
+    weibull = BoostedTreesSurvival(
+        loss="aft", distribution="extreme", scale=0.732, quality="fast", **settings
+    ).fit(X, y)
+    ratio = np.log(weibull.predict([[0.0]]) / weibull.predict([[1.0]]))
+    assert ratio == pytest.approx(1.267, abs=2e-3)
