@@ -30,11 +30,10 @@ inline double small_erf(double x) {
 
 inline double scaled_erfc(double x) {
   if (x <= 4.0) {
-    static constexpr double p[] = {5.64188496988670089e-1, 8.88314979438837594e00,
-                                   6.61191906371416295e01, 2.98635138197400131e02,
-                                   8.81952221241769090e02, 1.71204761263407058e03,
-                                   2.05107837782607147e03, 1.23033935479799725e03,
-                                   2.15311535474403846e-8};
+    static constexpr double p[] = {
+        5.64188496988670089e-1, 8.88314979438837594e00, 6.61191906371416295e01,
+        2.98635138197400131e02, 8.81952221241769090e02, 1.71204761263407058e03,
+        2.05107837782607147e03, 1.23033935479799725e03, 2.15311535474403846e-8};
     static constexpr double q[] = {1.57449261107098347e01, 1.17693950891312499e02,
                                    5.37181101862009858e02, 1.62138957456669019e03,
                                    3.29079923573345963e03, 4.36261909014324716e03,
@@ -69,8 +68,8 @@ inline Tail tail(double z) {
     return {elementary::log(0.5 * scaled) - x * x, root_two_over_pi / scaled};
   }
   const double density = elementary::exp(-x * x);
-  const double below = x > -0.46875 ? detail::small_erf(x)
-                                    : density * detail::scaled_erfc(-x) - 1.0;  // erf(x)
+  const double below =
+      x > -0.46875 ? detail::small_erf(x) : density * detail::scaled_erfc(-x) - 1.0;  // erf(x)
   const double log_chance = elementary::log1p(-0.5 * (1.0 + below));
   return {log_chance, root_two_over_pi * density / (1.0 - below)};
 }

@@ -108,8 +108,7 @@ target::AftRows checked_times(const std::string& distribution, double scale,
 void aft_gradients(const std::string& distribution, double scale, Vector<double> y,
                    Vector<double> scores, std::optional<Vector<double>> weight,
                    OutVector<double> gradient, OutVector<double> hessian, int n_threads) {
-  const target::AftRows rows =
-      checked_times(distribution, scale, y, scores, weight, std::nullopt);
+  const target::AftRows rows = checked_times(distribution, scale, y, scores, weight, std::nullopt);
   for (const auto* out : {&gradient, &hessian})
     require(out->shape(0) == y.shape(0), "gradient and hessian must have one entry per row");
   run([&] {
@@ -141,8 +140,8 @@ auto concordance(Vector<std::int32_t> time, Vector<std::uint8_t> is_event,
                  Vector<std::int32_t> risk, Vector<double> weight_of_event,
                  Vector<double> weight_of_other) {
   const auto n_rows = static_cast<std::int64_t>(time.shape(0));
-  for (const std::size_t n : {is_event.shape(0), risk.shape(0), weight_of_event.shape(0),
-                              weight_of_other.shape(0)})
+  for (const std::size_t n :
+       {is_event.shape(0), risk.shape(0), weight_of_event.shape(0), weight_of_other.shape(0)})
     require(static_cast<std::int64_t>(n) == n_rows, "arrays must have one entry per row");
   std::int32_t n_ranks = 0;
   for (std::int64_t row = 0; row < n_rows; ++row) {
@@ -151,9 +150,9 @@ auto concordance(Vector<std::int32_t> time, Vector<std::uint8_t> is_event,
   }
   survival::Pairs pairs;
   run([&] {
-    pairs = survival::count_pairs({time.data(), is_event.data(), risk.data(),
-                                   weight_of_event.data(), weight_of_other.data(), n_rows,
-                                   n_ranks});
+    pairs =
+        survival::count_pairs({time.data(), is_event.data(), risk.data(), weight_of_event.data(),
+                               weight_of_other.data(), n_rows, n_ranks});
   });
   return std::tuple(pairs.concordant, pairs.tied, pairs.comparable);
 }
@@ -200,11 +199,11 @@ CheckedTable checked_table(const Matrix<std::uint16_t>& codes, const Vector<std:
   for (std::int64_t row = 0; row < n_rows; ++row)
     if (is_event.data()[row]) n_event_times[time.data()[row] + 1] = 1;
   for (std::int32_t t = 0; t < n_times; ++t) n_event_times[t + 1] += n_event_times[t];
-  CheckedTable checked{{codes.data(), n_codes.data(), is_category.data(), cuts.data(),
-                        first_cut.data(), time.data(), is_event.data(),
-                        weights_or_null(weight, n_rows), n_rows, static_cast<int>(n_columns),
-                        nullptr, n_times},
-                       std::move(n_event_times)};
+  CheckedTable checked{
+      {codes.data(), n_codes.data(), is_category.data(), cuts.data(), first_cut.data(), time.data(),
+       is_event.data(), weights_or_null(weight, n_rows), n_rows, static_cast<int>(n_columns),
+       nullptr, n_times},
+      std::move(n_event_times)};
   checked.table.n_event_times = checked.n_event_times.data();
   return checked;
 }
@@ -266,12 +265,13 @@ nb::dict joined(std::vector<survival::SurvivalTree> trees) {
 
 // `mass` and `n_draws`: bootstrap samples of rows in the order of their content; n_draws of 0: all
 // trees see all rows.
-nb::dict grow_survival_forest(
-    Matrix<std::uint16_t> codes, Vector<std::int32_t> n_codes, Vector<std::uint8_t> is_category,
-    Vector<double> cuts, Vector<std::int64_t> first_cut, Vector<std::int32_t> time,
-    Vector<std::uint8_t> is_event, std::optional<Vector<double>> weight, std::int64_t n_draws,
-    std::int64_t n_trees, int max_features, int max_depth, std::int64_t min_samples_split,
-    std::int64_t min_samples_leaf, std::uint64_t seed, int n_threads) {
+nb::dict grow_survival_forest(Matrix<std::uint16_t> codes, Vector<std::int32_t> n_codes,
+                              Vector<std::uint8_t> is_category, Vector<double> cuts,
+                              Vector<std::int64_t> first_cut, Vector<std::int32_t> time,
+                              Vector<std::uint8_t> is_event, std::optional<Vector<double>> weight,
+                              std::int64_t n_draws, std::int64_t n_trees, int max_features,
+                              int max_depth, std::int64_t min_samples_split,
+                              std::int64_t min_samples_leaf, std::uint64_t seed, int n_threads) {
   const CheckedTable checked =
       checked_table(codes, n_codes, is_category, cuts, first_cut, time, is_event, weight);
   const survival::SurvivalTable& table = checked.table;
@@ -287,8 +287,8 @@ nb::dict grow_survival_forest(
   const int threads = checked_threads(n_threads);
   std::vector<survival::SurvivalTree> trees(static_cast<std::size_t>(n_trees));
   run([&] {
-    const data::Bootstrap bootstrap(static_cast<const std::int64_t*>(nullptr), table.n_rows, std::max<std::int64_t>(n_draws, 1),
-                                    seed);
+    const data::Bootstrap bootstrap(static_cast<const std::int64_t*>(nullptr), table.n_rows,
+                                    std::max<std::int64_t>(n_draws, 1), seed);
     parallel_for(n_trees, threads, [&](std::int64_t tree, int) {
       std::vector<std::int64_t> copies(static_cast<std::size_t>(table.n_rows), 1);
       if (n_draws > 0) bootstrap.draw(static_cast<std::uint64_t>(tree), copies.data());
@@ -342,8 +342,8 @@ void bind_survival(nb::module_& m) {
         "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
   m.def("cox_mean_loss", &cox_mean_loss, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
         "n_threads"_a);
-  m.def("breslow_hazard", &breslow_hazard, "y"_a, "scores"_a, "weight"_a.none(),
-        "copies"_a.none(), "n_threads"_a);
+  m.def("breslow_hazard", &breslow_hazard, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
+        "n_threads"_a);
   m.def("aft_gradients", &aft_gradients, "distribution"_a, "scale"_a, "y"_a, "scores"_a,
         "weight"_a.none(), "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
   m.def("aft_mean_loss", &aft_mean_loss, "distribution"_a, "scale"_a, "y"_a, "scores"_a,

@@ -6,7 +6,7 @@
 namespace weald::survival {
 
 struct RankedRows {
-  const std::int32_t* time;       // place of the time among all times
+  const std::int32_t* time;  // place of the time among all times
   const std::uint8_t* is_event;
   const std::int32_t* risk;       // rank of the risk score, from 0
   const double* weight_of_event;  // factor of a pair, of the row whose event comes first

@@ -1,9 +1,9 @@
 // The log-rank statistic of two groups of a node's rows, as rows move from the right to the left.
 //
 // At an event time k with Y rows at risk, D of them with an event, and Y_L at risk on the left, the
-// left group expects D Y_L / Y events, with the variance D (1 - D / Y) Y_L (Y - Y_L) / Y^2 (Y in the
-// place of the textbook's Y - 1, so that weights have no unit). The statistic is U^2 / V with U the
-// sum over k of observed minus expected events on the left, and V that of the variances.
+// left group expects D Y_L / Y events, with the variance D (1 - D / Y) Y_L (Y - Y_L) / Y^2 (Y in
+// the place of the textbook's Y - 1, so that weights have no unit). The statistic is U^2 / V with U
+// the sum over k of observed minus expected events on the left, and V that of the variances.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class LogRank {
   }
 
   int n_steps() const { return static_cast<int>(events_.size()) - 1; }
-  double events(int k) const { return events_[k]; }    // k = 1, ..., n_steps()
+  double events(int k) const { return events_[k]; }  // k = 1, ..., n_steps()
   double at_risk(int k) const { return at_risk_[k]; }
   std::int64_t first_row(int k) const { return first_[k]; }
   // Nelson-Aalen estimate of the node at the time of a row.

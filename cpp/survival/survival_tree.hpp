@@ -9,18 +9,18 @@ namespace weald::survival {
 // The training rows of a forest. Codes of a column: 0 is missing, 1 the lowest bin, or one more
 // than the level of a category.
 struct SurvivalTable {
-  const std::uint16_t* codes;          // [column][row]
-  const std::int32_t* n_codes;         // of each column: codes are below
-  const std::uint8_t* is_category;     // of each column
-  const double* cuts;                  // the cuts of a column, between its bins
-  const std::int64_t* first_cut;       // [columns + 1]
-  const std::int32_t* time;            // place on the grid of times
-  const std::uint8_t* is_event;        // [rows]
-  const double* weight;                // null: 1 each
+  const std::uint16_t* codes;       // [column][row]
+  const std::int32_t* n_codes;      // of each column: codes are below
+  const std::uint8_t* is_category;  // of each column
+  const double* cuts;               // the cuts of a column, between its bins
+  const std::int64_t* first_cut;    // [columns + 1]
+  const std::int32_t* time;         // place on the grid of times
+  const std::uint8_t* is_event;     // [rows]
+  const double* weight;             // null: 1 each
   std::int64_t n_rows;
   int n_columns;
   // Of each place on the grid, the number of distinct event times before it.
-  const std::int32_t* n_event_times;   // [n_times + 1]
+  const std::int32_t* n_event_times;  // [n_times + 1]
   std::int32_t n_times;
 
   const std::uint16_t* column(int c) const { return codes + c * n_rows; }

@@ -52,9 +52,7 @@ struct Logistic {
  private:
   // Curvature of the quadratic that touches log(1 + e^z) at z and is above it everywhere: the
   // curvature of the function itself vanishes far from 0, where Newton's step would explode.
-  static double bound(double z, double p) {
-    return z * z < 1e-8 ? 0.25 : (p - 0.5) / z;
-  }
+  static double bound(double z, double p) { return z * z < 1e-8 ? 0.25 : (p - 0.5) / z; }
 };
 
 struct Extreme {

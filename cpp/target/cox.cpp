@@ -109,8 +109,7 @@ double cox_mean_loss(const SurvivalRows& rows, int n_threads) {
   for_rows(rows.n_rows, n_threads, [&](std::int64_t row) {
     if (!rows.is_event(row) || !sets.is_in(row)) return;
     const double share = sets.at_risk(rows.time(row)) / sets.total();
-    losses[row] =
-        sets.weight(row) * (elementary::log(share) + (sets.top() - rows.scores[row]));
+    losses[row] = sets.weight(row) * (elementary::log(share) + (sets.top() - rows.scores[row]));
   });
   return exact_total(losses.data(), rows.copies, rows.n_rows) / sets.total();
 }

@@ -21,7 +21,9 @@ FOREST = weald.RandomSurvivalForest(10).fit(X, Y)
 def test_draws_what_is_predicted(hazard):
     ax = plot.survival_curves(FOREST, X[:2], Y, names=["a $", "b"], hazard=hazard)
     first, second, known = ax.get_lines()
-    method = FOREST.predict_cumulative_hazard_function if hazard else FOREST.predict_survival_function
+    method = (
+        FOREST.predict_cumulative_hazard_function if hazard else FOREST.predict_survival_function
+    )
     values = method(X[:2], return_array=True)
     for line, row in zip((first, second), values, strict=True):
         assert line.get_xdata()[1:].tolist() == FOREST.unique_times_.tolist()

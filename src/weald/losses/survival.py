@@ -4,7 +4,6 @@ The target of a row is a positive number, negative if the row was censored: for 
 of its time among all times, 1, 2, ..., for `AftLoss` the time itself.
 """
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -18,6 +17,8 @@ from weald.losses.roots import best_step, root_of
 # Estimates of location and scale in turn: at most so many, until the logarithm of the scale moves
 # by less; the scale itself is within e^±this of 1 unit of log time.
 _TURNS, _NEAR, _FAR_SCALE = 50, 1e-6, 16.0
+
+_LOG_LOG_2 = -0.36651292058166435
 
 
 @dataclass(frozen=True)
@@ -161,14 +162,14 @@ class AftLoss(_SurvivalLoss):
 
     def with_best_scale(
         self, y: Floats, scores: Floats | None, weight: Floats | None, copies: Copies
-    ) -> Self:
+    ) -> "AftLoss":
         """The loss with the scale of largest likelihood, given scores or (None) a constant score.
 
         If all errors are 0, the scale is tiny.
         """
         if scores is not None:
             return self._with_scale(y, scores, weight, copies)
-        loss = self
+        loss: AftLoss = self
         for _ in range(_TURNS):
             base = loss.base_scores(y, weight, copies)
             start = np.repeat(base[:, np.newaxis], len(y), axis=1)
@@ -181,12 +182,12 @@ class AftLoss(_SurvivalLoss):
 
     def _with_scale(
         self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies
-    ) -> Self:
+    ) -> "AftLoss":
         gradient, hessian = np.empty_like(scores), np.empty_like(scores)
         residual = _native.log(np.abs(y)) - scores[0]
         events = (y > 0.0) * (1.0 if weight is None else weight)
 
-        def loss_at(log_scale: float) -> Self:
+        def loss_at(log_scale: float) -> "AftLoss":
             return replace(self, scale=float(_native.exp(np.array([log_scale]))[0]))
 
         def slope(log_scale: float) -> float:
@@ -201,10 +202,10 @@ class AftLoss(_SurvivalLoss):
 def median_error(loss: AftLoss) -> float:
     """Median of the errors: 0 for symmetric distributions.
 
-    >>> median_error(AftLoss(1, "extreme")) == math.log(math.log(2.0))
-    True
+    >>> median_error(AftLoss(1, "normal")), round(median_error(AftLoss(1, "extreme")), 6)
+    (0.0, -0.366513)
     """
-    return math.log(math.log(2.0)) if loss.distribution == "extreme" else 0.0
+    return _LOG_LOG_2 if loss.distribution == "extreme" else 0.0
 
 
 def exp(x: Floats) -> Floats:

@@ -30,8 +30,8 @@ def survival_curves(
     X : table
         Rows, at most 12.
     y : structured array, data frame or None, default=None
-        Events and times of any rows, such as the training rows, whose Kaplan–Meier estimate (with
-        hazard=True, Nelson–Aalen estimate) is drawn beside them.
+        Events and times of any rows, such as the training rows, whose Kaplan-Meier estimate (with
+        hazard=True, Nelson-Aalen estimate) is drawn beside them.
     names : sequence of str or None, default=None
         Names of the rows; None: their numbers.
     hazard : bool, default=False

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from weald.data import checked_weights
 from weald.survival.targets import Flags, Floats, read_target
@@ -42,7 +42,7 @@ class StepFunction:
 
 
 def kaplan_meier(y: Any, sample_weight: ArrayLike | None = None) -> StepFunction:
-    """Kaplan–Meier estimate of the survival function: the share still without the event.
+    """Kaplan-Meier estimate of the survival function: the share still without the event.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ def kaplan_meier(y: Any, sample_weight: ArrayLike | None = None) -> StepFunction
     """
     event, time = read_target(y)
     times, events, at_risk = risk_table(event, time, sample_weight)
-    return StepFunction(times, np.cumprod(1.0 - events / at_risk), 1.0)
+    return StepFunction(times, np.asarray(np.cumprod(1.0 - events / at_risk)), 1.0)
 
 
 def nelson_aalen(y: Any, sample_weight: ArrayLike | None = None) -> StepFunction:
-    """Nelson–Aalen estimate of the cumulative hazard function.
+    """Nelson-Aalen estimate of the cumulative hazard function.
 
     Parameters
     ----------
@@ -96,17 +96,20 @@ def risk_table(
     event: Flags, time: Floats, sample_weight: ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Distinct times of events; the weight of the events at each, and of the rows at risk."""
-    weight = np.ones(len(time)) if sample_weight is None else checked_weights(sample_weight, len(time))
+    weight = (
+        np.ones(len(time)) if sample_weight is None else checked_weights(sample_weight, len(time))
+    )
     times, place = np.unique(time, return_inverse=True)
     n = len(times)
-    events = np.bincount(place[event], weight[event], minlength=n)
-    at_risk = np.cumsum(np.bincount(place, weight, minlength=n)[::-1])[::-1]
+    events: Floats = np.bincount(place[event], weight[event], minlength=n).astype(np.float64)
+    ending: Floats = np.bincount(place, weight, minlength=n).astype(np.float64)
+    at_risk = np.cumsum(ending[::-1])[::-1]
     is_event = events > 0
     return times[is_event], events[is_event], at_risk[is_event]
 
 
 def censoring_curve(event: Flags, time: Floats) -> StepFunction:
-    """Kaplan–Meier estimate of the chance not to be censored until a time.
+    """Kaplan-Meier estimate of the chance not to be censored until a time.
 
     Of events and censorings at the same time, the events came first.
     """

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from weald import _native
 from weald.data import checked_weights
 from weald.survival.curves import StepFunction, censoring_curve
-from weald.survival.targets import Flags, Floats, Target, read_target, refuse_all_censored
+from weald.survival.targets import Floats, Target, read_target, refuse_all_censored
 
 
 def concordance_index(y: Any, risk: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -124,9 +124,7 @@ def brier_score(y_train: Any, y: Any, survival: ArrayLike, times: ArrayLike) -> 
     return np.asarray(terms.mean(axis=0))
 
 
-def integrated_brier_score(
-    y_train: Any, y: Any, survival: ArrayLike, times: ArrayLike
-) -> float:
+def integrated_brier_score(y_train: Any, y: Any, survival: ArrayLike, times: ArrayLike) -> float:
     """Mean of the Brier score over time (trapezoidal rule).
 
     Parameters

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from ensembles.survival.tables import hazards_table
 
+from ensembles.survival.tables import hazards_table
 from weald import BoostedTreesSurvival
 from weald.survival import concordance_index, kaplan_meier, target
 
@@ -235,8 +235,10 @@ def test_refuses_validation_sets_without_events():
 
 def test_auto_settings_give_the_same_model():
     X, y = hazards_table()
-    frame = pd.DataFrame(X).rename(columns=str).assign(
-        level=pd.Categorical(np.floor(X[:, 0]).astype(str))
+    frame = (
+        pd.DataFrame(X)
+        .rename(columns=str)
+        .assign(level=pd.Categorical(np.floor(X[:, 0]).astype(str)))
     )
     for loss in ("cox", "aft"):
         model = BoostedTreesSurvival(loss=loss).fit(frame, y)

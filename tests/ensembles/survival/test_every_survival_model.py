@@ -1,4 +1,4 @@
-"""What holds for every survival model: reproducible, safe with bad input, saved, copied, checked."""
+"""What holds for every survival model: same bits, bad input, copies, scikit-learn's checks."""
 
 import pickle
 import threading
@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from ensembles.survival.tables import hazards_table
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weald
+from ensembles.survival.tables import hazards_table
 from weald import BoostedTreesSurvival, RandomSurvivalForest
 from weald.survival import target
 

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from ensembles.survival.tables import hazards_table, log_rank
 
+from ensembles.survival.tables import hazards_table, log_rank
 from weald import RandomSurvivalForest
 from weald.survival import concordance_index, kaplan_meier, nelson_aalen, target
 
@@ -95,8 +95,10 @@ def test_leaves_hold_the_estimates_of_their_rows():
     hazard = model.predict_cumulative_hazard_function(X, return_array=True)
     for leaf in np.unique(leaves):
         rows = leaves == leaf
-        assert (survival[rows] == pytest.approx(np.tile(kaplan_meier(y[rows])(times), (rows.sum(), 1))))
-        assert (hazard[rows] == pytest.approx(np.tile(nelson_aalen(y[rows])(times), (rows.sum(), 1))))
+        assert survival[rows] == pytest.approx(
+            np.tile(kaplan_meier(y[rows])(times), (rows.sum(), 1))
+        )
+        assert hazard[rows] == pytest.approx(np.tile(nelson_aalen(y[rows])(times), (rows.sum(), 1)))
     assert model.predict(X) == pytest.approx(hazard.sum(axis=1))
 
 
@@ -171,9 +173,7 @@ def test_categories_are_parted_in_the_best_sets():
     model = one_tree(max_depth=1).fit(X, y)
     risk = model.predict(pd.DataFrame({"name": pd.Categorical(levels)}))
     assert (risk[[1, 4]] > 2 * risk[[0, 2, 3, 5]].max()).all()
-    every = (
-        set(some) for k in range(1, 6) for some in itertools.combinations(levels, k)
-    )
+    every = (set(some) for k in range(1, 6) for some in itertools.combinations(levels, k))
     best = max(log_rank(y, np.isin(names, list(some))) for some in every)
     assert model.forest_.gain[0] == pytest.approx(best, rel=1e-9)
     unknown = model.predict(pd.DataFrame({"name": ["z"]}))[0]

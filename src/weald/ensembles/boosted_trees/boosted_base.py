@@ -233,10 +233,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         """Number of classes in a fit; 0 for a regression."""
         return len(getattr(self, "classes_", ()))
 
-    def _strata(self, target: Floats) -> NDArray[np.int64] | None:
-        """Stratum of each row, in equal shares in all folds: its class; None: no strata."""
-        return target.astype(np.int64) if self._n_classes else None
-
     def _with_groups_and_offset(
         self, rows: Rows, groups: object, offset: object, kept: NDArray[np.bool_], loss: Loss
     ) -> Rows:

@@ -41,24 +41,25 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
     """Gradient boosting for right-censored survival times, with second-order trees.
 
     loss="cox" models the hazard: rows differ by a factor that is constant over time (proportional
-    hazards). loss="aft" models the time: rows differ by a factor of their time (accelerated failure
-    time). Settings are chosen as in `BoostedTreesRegressor`: with the defaults, five boosters whose
-    left-out folds decide the number of rounds. Missing values and categories are supported natively.
+    hazards). loss="aft" models the time: rows differ by a factor of their time (accelerated
+    failure time). Settings are chosen as in `BoostedTreesRegressor`: with the defaults, five
+    boosters whose left-out folds decide the number of rounds. Missing values and categories are
+    supported natively.
 
     Parameters
     ----------
     loss : {"cox", "aft"}, default="cox"
-        "cox": the partial likelihood of Cox, with Breslow's treatment of ties. "aft": the likelihood
-        of ``log(time) = score + scale * error``.
+        "cox": the partial likelihood of Cox, with Breslow's treatment of ties. "aft": the
+        likelihood of ``log(time) = score + scale * error``.
     distribution : {"normal", "logistic", "extreme"} or None, default=None
         Distribution of the errors of loss="aft": normal (times are log-normal), logistic
         (log-logistic) or extreme (Weibull). None: normal.
     scale : float or None, default=None
-        Scale of the errors of loss="aft". None: estimated given predictions for left-out rows, those
-        of a quick model for training, and those of the model itself for survival functions.
+        Scale of the errors of loss="aft". None: estimated given predictions for left-out rows,
+        those of a quick model for training, and those of the model itself for survival functions.
     min_samples_leaf : int or "auto", default="auto"
-        Minimum number of rows in a leaf, regardless of their weights. "auto": 20, at most a tenth of
-        the rows.
+        Minimum number of rows in a leaf, regardless of their weights. "auto": 20, at most a tenth
+        of the rows.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
 
     See Also
     --------
-    RandomSurvivalForest : A forest of trees with log-rank splits, without assumptions about hazards.
+    RandomSurvivalForest : A forest of trees with log-rank splits; it assumes nothing of hazards.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         "scale": NoneOr(Real(0.0, open_below=True)),
     }
 
-    _fitted_loss: CoxLoss | AftLoss  # type: ignore[assignment]
+    _fitted_loss: CoxLoss | AftLoss
     _times: Floats | None  # of the training rows, while the model is fitted
 
     def __init__(
@@ -310,7 +311,11 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         By predictions for rows that the boosters left out, if there are several; a booster's own
         training rows would seem to have hardly any errors.
         """
-        n = training.rows.n if training.validation is None else training.rows.n - training.validation.n
+        n = (
+            training.rows.n
+            if training.validation is None
+            else training.rows.n - training.validation.n
+        )
         rows = training.rows.take(np.arange(n))
         scores = self._left_out_scores(rows.table) if self._folds else self._scores_of(rows.table)
         loss, weight = self._fitted_loss, rows.weight
@@ -323,7 +328,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         elif self.scale is None:
             own = np.ascontiguousarray(scores[np.newaxis])
             self._fitted_loss = loss.with_best_scale(rows.target, own, weight, rows.copies)
-        if isinstance(loss, AftLoss):
+        if isinstance(self._fitted_loss, AftLoss):
             self.scale_ = self._fitted_loss.scale
         for name in ("oob_prediction_", "oob_score_"):
             self.__dict__.pop(name, None)
@@ -428,13 +433,13 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         self._check_curves("baseline_hazard_")
         steps = np.searchsorted(self.unique_times_, times, side="right")
         baseline = np.append(0.0, self.baseline_hazard_)[steps]
-        return exp(self._raw_scores(X)) * baseline
+        return np.asarray(exp(self._raw_scores(X)) * baseline)
 
     def _errors(self, X: object, times: Floats) -> Floats:
         """Errors of rows that have the event at each time."""
         self._check_curves("scale_")
         log_times = _native.log(np.maximum(times, np.finfo(np.float64).tiny))
-        return np.asarray((log_times - self._raw_scores(X)) / self._fitted_loss.scale)
+        return np.asarray((log_times - self._raw_scores(X)) / self.scale_)
 
     def _check_curves(self, name: str) -> None:
         check_is_fitted(self)

@@ -121,5 +121,7 @@ class PredictsSurvival:
 def _checked_times(times: ArrayLike) -> Floats:
     at = np.asarray(times, dtype=np.float64)
     if at.ndim != 1 or not (np.diff(at) > 0).all() or not (at >= 0).all():
-        raise ValueError(f"times must be an array of increasing, not negative times; got {times!r}.")
+        raise ValueError(
+            f"times must be an array of increasing, not negative times; got {times!r}."
+        )
     return at

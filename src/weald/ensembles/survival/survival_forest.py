@@ -7,14 +7,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import BinnedTable, Rows, bin_rows, levels_of, read_once, table_for_predict
+from weald.data import BinnedTable, Rows, bin_rows, levels_of, read_once, rows_of_weight
 from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.forests.forest_rows import place_of
 from weald.ensembles.max_features import MAX_FEATURES, n_drawn
 from weald.ensembles.staging import moves
 from weald.ensembles.survival.predicted_curves import PredictsSurvival
 from weald.ensembles.survival.survival_rows import from_signed, survival_rows
 from weald.errors import ModelFormatError
-from weald.parameters import MOST_DRAWS, AnyOf, Columns, Jobs, Limit, NoneOr, OneOf, Seed, Share, Whole
+from weald.parameters import (
+    MOST_DRAWS,
+    AnyOf,
+    Columns,
+    Jobs,
+    Limit,
+    NoneOr,
+    OneOf,
+    Seed,
+    Share,
+    Whole,
+)
 from weald.resampling import ordered_rows, seed_of
 from weald.survival.scores import concordance_index
 from weald.survival.targets import Target
@@ -30,9 +42,9 @@ _STEPS = ("first_step", "step_time", "step_hazard", "step_survival")
 class RandomSurvivalForest(PredictsSurvival, TreeModel):
     """A random forest for right-censored survival times, of trees with log-rank splits.
 
-    Each tree is grown on a bootstrap sample of the rows. A split is the one, among those on a random
-    subset of the columns, whose sides differ most by the log-rank statistic. A leaf holds the
-    Nelson–Aalen and Kaplan–Meier estimates of its rows; predictions are means over the trees.
+    Each tree is grown on a bootstrap sample of the rows. A split is the one, among those on a
+    random subset of the columns, whose sides differ most by the log-rank statistic. A leaf holds
+    the Nelson-Aalen and Kaplan-Meier estimates of its rows; predictions are means over the trees.
     Nothing is assumed about hazards. Missing values and categories are supported natively.
 
     Parameters
@@ -183,14 +195,8 @@ class RandomSurvivalForest(PredictsSurvival, TreeModel):
             for name in ("oob_prediction_", "oob_score_"):
                 self.__dict__.pop(name, None)
             if self.oob_score:
-                kept = np.full(len(signed), -1, dtype=np.intp)
-                has_weight = (
-                    np.ones(len(signed), dtype=bool)
-                    if sample_weight is None
-                    else np.broadcast_to(sample_weight, len(signed)) > 0
-                )
-                kept[has_weight] = ordered.place
-                self._predict_out_of_bag(rows, known, seed, kept)
+                place = place_of(ordered, rows_of_weight(signed, sample_weight))
+                self._predict_out_of_bag(rows, known, seed, place)
         return self
 
     def _check_sampling(self) -> None:

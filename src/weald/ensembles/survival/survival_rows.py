@@ -70,7 +70,7 @@ def places_of(signed: Floats, grid: Floats) -> Floats:
     time = np.abs(signed)
     before = np.searchsorted(grid, time, side="left")
     is_on = np.append(grid, np.inf)[before] == time
-    return np.copysign(2.0 * before + 1.0 + is_on, signed)
+    return np.asarray(np.copysign(2.0 * before + 1.0 + is_on, signed))
 
 
 def in_places(
@@ -91,7 +91,7 @@ def signed_of_places(places: Floats, grid: Floats) -> Floats:
     [2.5, -5.0]
     """
     index = (np.abs(places) / 2.0).astype(np.intp) - 1
-    return np.copysign(grid[index], places)
+    return np.asarray(np.copysign(grid[index], places))
 
 
 def by_event(target: Floats) -> NDArray[np.int64]:
