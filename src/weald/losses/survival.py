@@ -116,6 +116,7 @@ class AftLoss(_SurvivalLoss):
     scale: float = 1.0
 
     name: ClassVar[str] = "aft"
+    has_log_link: ClassVar[bool] = True
 
     def base_scores(self, y: Floats, weight: Floats | None, copies: Copies) -> Floats:
         """The location of the times, all rows alike."""

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import weald
 from ensembles.survival.tables import hazards_table
 from weald import BoostedTreesSurvival, RandomSurvivalForest
+from weald.losses.survival import median_error
 from weald.survival import target
 
 MODELS = {
@@ -177,6 +178,37 @@ def test_predictions_in_many_threads(name):
     for thread in threads:
         thread.join()
     assert all((one == expected).all() for one in found)
+
+
+@every_model
+def test_explanations_and_single_rows(model):
+    X, y = hazards_table(missing=0.1)
+    y["time"] += 0.25
+    fitted = clone(model).fit(X, y)
+    shap = weald.explain.shap(fitted, X[:6])
+    predicted = fitted.predict(X[:6])
+    if "log" in shap.scale:
+        loss = fitted._fitted_loss
+        predicted = np.log(predicted) - loss.scale * median_error(loss)
+    assert shap.base_values + shap.values.sum(axis=1) == pytest.approx(predicted)
+    assert ("log" in shap.scale) == (getattr(fitted, "loss", "") == "aft")
+    if model is MODELS["aft, Weibull"]:
+        with pytest.raises(TypeError, match="the median 0"):
+            fitted.predictor()
+        return
+    alone = fitted.predictor()
+    for row in X[:6]:
+        assert alone.predict(row) == fitted.predict(row[np.newaxis])[0]
+
+
+@one_of_each
+def test_shown_in_notebooks_and_refused_by_export(name):
+    X, y = hazards_table(100)
+    y["time"] += 0.25
+    model = clone(MODELS[name]).fit(X, y)
+    assert "Fitted model" in model._repr_html_()
+    with pytest.raises(ValueError, match="its survival functions are no sum of trees"):
+        weald.export.to_c(model)
 
 
 class _OfTimes:

@@ -14,6 +14,7 @@ from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.boosted_trees.auto_settings import BoosterSettings, is_auto
 from weald.ensembles.boosted_trees.boosted_base import BoostedTrees
 from weald.ensembles.out_of_bag.in_bag import InBag
+from weald.ensembles.predictor import Predictor
 from weald.ensembles.rounds.callbacks import callback_inputs
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.staging import dense_pieces
@@ -416,6 +417,20 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         """
         for scores in self._staged_scores(X):
             yield self._answer(scores[:, 0])
+
+    @property
+    def _link(self) -> str:
+        """Scores are log hazard ratios, or logarithms of times."""
+        return "" if self.loss == "cox" else "poisson"
+
+    def _array_predictor(self) -> Predictor:
+        loss = self._fitted_loss
+        if isinstance(loss, AftLoss) and median_error(loss) != 0.0:
+            raise TypeError(
+                "predictor() supports distributions whose errors have the median 0; this model was "
+                f"fitted with distribution={self.distribution!r}. Use the model's own methods."
+            )
+        return super()._array_predictor()
 
     def _risk(self, X: object) -> Floats:
         return self._sign * self._raw_scores(X)[:, 0]
