@@ -109,12 +109,21 @@ def test_predictions_are_means_of_the_trees():
     assert model.predict(X) == pytest.approx(hazard.sum(axis=1))
     assert (np.diff(hazard, axis=1) >= -1e-12).all()
     survival = model.predict_survival_function(X, return_array=True)
-    assert survival.min() >= -1e-12
+    assert survival.min() >= 0.0
     assert (np.diff(survival, axis=1) <= 1e-12).all()
     functions = model.predict_survival_function(X[:3])
     for function, row in zip(functions, survival, strict=False):
         assert (function(model.unique_times_) == row).all()
         assert function(0.0) == 1.0
+
+
+def test_survival_never_falls_below_zero():
+    X, y = hazards_table(400)
+    y["event"] = True  # the curve of a leaf ends at zero
+    model = RandomSurvivalForest(50).fit(X, y)
+    last = model.predict_survival_function(X, return_array=True)[:, -1]
+    assert last.min() == 0.0
+    assert last.max() < 1e-12
 
 
 def test_curves_at_other_times():
