@@ -137,7 +137,7 @@ def test_curves_at_other_times():
 
 def test_out_of_bag_predictions():
     X, y = hazards_table(2500)
-    model = RandomSurvivalForest(60, oob_score=True).fit(X, y)
+    model = RandomSurvivalForest(60, min_samples_leaf=3, oob_score=True).fit(X, y)
     assert model.oob_prediction_.shape == (2500,)
     assert np.isfinite(model.oob_prediction_).all()
     assert model.oob_score_ == concordance_index(y, model.oob_prediction_)
