@@ -223,6 +223,12 @@ def test_refuses_parameters(parameters, message):
         RandomSurvivalForest(**parameters).fit(X, y)
 
 
+def test_warns_of_a_default_that_allows_no_split():
+    X, y = hazards_table(20)
+    with pytest.warns(UserWarning, match="min_samples_leaf=12 of RandomSurvivalForest allows no"):
+        RandomSurvivalForest(3).fit(X, y)
+
+
 def test_max_samples_draws_fewer_rows():
     X, y = hazards_table(200)
     model = RandomSurvivalForest(5, max_samples=0.25, oob_score=True).fit(X, y)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.data import BinnedTable, Rows, bin_rows, levels_of, read_once, rows_of_weight
 from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.forests.forest_rows import place_of
 from weald.ensembles.max_features import MAX_FEATURES, n_drawn
 from weald.ensembles.staging import moves
@@ -197,6 +198,7 @@ class RandomSurvivalForest(PredictsSurvival, TreeModel):
             if self.oob_score:
                 place = place_of(ordered, rows_of_weight(signed, sample_weight))
                 self._predict_out_of_bag(rows, known, seed, place)
+            advise_of_constant(self, rows)
         return self
 
     def _check_sampling(self) -> None:
