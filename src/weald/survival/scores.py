@@ -35,8 +35,13 @@ def concordance_index(y: Any, risk: ArrayLike, sample_weight: ArrayLike | None =
     """
     known, scores = _checked(y, risk)
     weight = None if sample_weight is None else checked_weights(sample_weight, len(scores))
-    own = np.ones(len(scores)) if weight is None else weight / weight.max()
-    return _share(known, scores, own, own)
+    return _refuse_nan(harrell(known, scores, weight))
+
+
+def harrell(known: Target, risk: Floats, weight: Floats | None) -> float:
+    """Harrell's concordance index; NaN if no pair of rows can be compared."""
+    own = np.ones(len(risk)) if weight is None else weight / weight.max()
+    return _share(known, risk, own, own)
 
 
 def concordance_index_ipcw(
@@ -75,7 +80,7 @@ def concordance_index_ipcw(
             "Set tau to an earlier time."
         )
     weight = np.divide(1.0, free, out=np.zeros(len(free)), where=event & (free > 0))
-    return _share(known, scores, weight * weight, np.ones(len(time)))
+    return _refuse_nan(_share(known, scores, weight * weight, np.ones(len(time))))
 
 
 def brier_score(y_train: Any, y: Any, survival: ArrayLike, times: ArrayLike) -> Floats:
@@ -151,11 +156,15 @@ def _share(known: Target, risk: Floats, of_event: Floats, of_other: Floats) -> f
     rank = np.unique(risk, return_inverse=True)[1].astype(np.int32)
     events = known.event.astype(np.uint8)
     right, tied, pairs = _native.concordance(place, events, rank, of_event, of_other)
-    if pairs == 0.0:
+    return (right + 0.5 * tied) / pairs if pairs > 0.0 else np.nan
+
+
+def _refuse_nan(share: float) -> float:
+    if np.isnan(share):
         raise ValueError(
             "No pair of rows can be compared: no event is earlier than the time of another row."
         )
-    return (right + 0.5 * tied) / pairs
+    return share
 
 
 def _checked(y: Any, risk: ArrayLike) -> tuple[Target, Floats]:

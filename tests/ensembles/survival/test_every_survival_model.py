@@ -152,6 +152,26 @@ def test_no_rows_and_few_rows(name):
         assert np.isfinite(curves(model, X)).all()
 
 
+@every_model
+def test_no_pair_of_rows_can_be_compared(model):
+    X, y = hazards_table(60)
+    y["event"], y["time"] = True, 5.0
+    fitted = clone(model).fit(X, y)
+    assert np.isfinite(fitted.predict(X)).all()
+    assert np.isnan(getattr(fitted, "oob_score_", np.nan))
+    with pytest.raises(ValueError, match="No pair of rows can be compared"):
+        fitted.score(X, y)
+
+
+def test_times_near_the_end_of_the_range():
+    X, y = hazards_table(100)
+    y["time"] = np.exp2(np.linspace(-1000, 990, 100)[np.argsort(np.argsort(X[:, 0]))])
+    for name in ("forest", "cox", "aft", "aft, Weibull"):
+        fitted = clone(MODELS[name]).fit(X, y)
+        assert np.isfinite(fitted.predict(X)).all()
+        assert np.isfinite(curves(fitted, X)).all()
+
+
 @one_of_each
 def test_wrong_times(name):
     X, y = hazards_table(100)

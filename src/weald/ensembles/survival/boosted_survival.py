@@ -29,10 +29,13 @@ from weald.ensembles.survival.survival_rows import (
 )
 from weald.losses.survival import AftLoss, CoxLoss, exp, median_error
 from weald.parameters import Limit, NoneOr, OneOf, Real
-from weald.survival.scores import concordance_index
+from weald.survival.scores import harrell
 
 # With fewer rows (or groups), the scale of the errors is estimated without columns at first.
 _PILOT_ROWS = 20
+
+# e to this power is finite.
+_LARGEST_LOG = 709.0
 
 # The number of rows in a leaf that "auto" means, at most a tenth of all.
 _LEAF_ROWS = 20
@@ -74,7 +77,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
     oob_prediction_ : array, shape (rows,)
         With several boosters (`n_bags`): score of each row by those that left it out.
     oob_score_ : float
-        The concordance index of these predictions.
+        The concordance index of these predictions; NaN if no pair of rows can be compared.
 
     See Also
     --------
@@ -335,8 +338,8 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
             self.__dict__.pop(name, None)
         if self._folds is not None:
             self.oob_prediction_ = np.append(scores, np.nan)[self._folds.place]
-            order = from_signed(rows.target).structured()
-            self.oob_score_ = concordance_index(order, self._sign * scores, rows.total_weight)
+            known = from_signed(rows.target)
+            self.oob_score_ = harrell(known, self._sign * scores, rows.total_weight)
 
     def _scores_of(self, table: Any) -> Floats:
         pieces = [
@@ -401,7 +404,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         loss = self._fitted_loss
         if isinstance(loss, CoxLoss):
             return scores
-        return exp(scores + loss.scale * median_error(loss))
+        return exp(np.minimum(scores + loss.scale * median_error(loss), _LARGEST_LOG))
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict after each round; the last stage equals `predict`.

@@ -29,7 +29,7 @@ from weald.parameters import (
     Whole,
 )
 from weald.resampling import ordered_rows, seed_of
-from weald.survival.scores import concordance_index
+from weald.survival.scores import harrell
 from weald.survival.targets import Target
 from weald.trees import Forest
 
@@ -88,7 +88,7 @@ class RandomSurvivalForest(PredictsSurvival, TreeModel):
         With oob_score=True: expected mortality of each row by the trees that did not draw it; NaN
         for rows that every tree drew.
     oob_score_ : float
-        The concordance index of these predictions.
+        The concordance index of these predictions; NaN if no pair of rows can be compared.
 
     See Also
     --------
@@ -255,8 +255,8 @@ class RandomSurvivalForest(PredictsSurvival, TreeModel):
         mortality[seen] = total[seen] * self.forest_.n_trees / count[seen]
         self.oob_prediction_ = np.append(mortality, np.nan)[place]
         weight = None if rows.weight is None else rows.weight[seen]
-        scored = Target(known.event[seen], known.time[seen]).structured()
-        self.oob_score_ = concordance_index(scored, mortality[seen], weight)
+        scored = Target(known.event[seen], known.time[seen])
+        self.oob_score_ = harrell(scored, mortality[seen], weight)
 
     def predict(self, X: Any) -> Floats:
         """Predict the expected mortality: the sum of the cumulative hazard over `unique_times_`.
