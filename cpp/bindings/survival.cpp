@@ -148,7 +148,7 @@ auto concordance(Vector<std::int32_t> time, Vector<std::uint8_t> is_event,
     require(risk.data()[row] >= 0 && risk.data()[row] < n_rows, "risk must hold ranks");
     n_ranks = std::max(n_ranks, risk.data()[row] + 1);
   }
-  survival::Pairs pairs;
+  survival::PairWeights pairs;
   run([&] {
     pairs =
         survival::count_pairs({time.data(), is_event.data(), risk.data(), weight_of_event.data(),

@@ -30,7 +30,7 @@ class RankSums {
 
 }  // namespace
 
-Pairs count_pairs(const RankedRows& rows) {
+PairWeights count_pairs(const RankedRows& rows) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows.n_rows));
   std::iota(order.begin(), order.end(), 0);
   // From the latest time to the earliest; at the same time censored rows first.
@@ -40,7 +40,7 @@ Pairs count_pairs(const RankedRows& rows) {
     return rows.risk[a] < rows.risk[b];
   });
   RankSums later(rows.n_ranks);
-  Pairs pairs;
+  PairWeights pairs;
   for (std::size_t i = 0; i < order.size();) {
     std::size_t end = i;
     const auto is_alike = [&](std::size_t j) {

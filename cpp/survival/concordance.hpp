@@ -1,4 +1,4 @@
-// Pairs of rows that a risk score ranks as their survival times.
+// PairWeights of rows that a risk score ranks as their survival times.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct RankedRows {
 
 // Weights of the pairs whose earlier event has the higher risk, of those of equal risk, and of all
 // that can be compared: an event and a row that was observed for longer, or as long and censored.
-struct Pairs {
+struct PairWeights {
   double concordant = 0.0, tied = 0.0, comparable = 0.0;
 };
 
-Pairs count_pairs(const RankedRows& rows);
+PairWeights count_pairs(const RankedRows& rows);
 
 }  // namespace weald::survival
