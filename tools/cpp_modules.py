@@ -20,7 +20,7 @@ LAYERS = [
     {"tree"},
     {"engine", "forest"},
     {"grow"},
-    {"stumps", "predict", "explain"},
+    {"stumps", "predict", "explain", "survival"},
     {"rotation"},
     {"bindings"},
 ]

@@ -30,6 +30,7 @@ RETURNS = {
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "grow": ("dict", "dict[str, NDArray[Any]]"),
     "grow_forest": ("dict", "dict[str, NDArray[Any]]"),
+    "grow_survival_forest": ("dict", "dict[str, NDArray[Any]]"),
     "grow_on_loss": ("dict", "dict[str, NDArray[Any]]"),
     "join_trees": ("dict", "dict[str, NDArray[Any]]"),
     "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),

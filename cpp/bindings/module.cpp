@@ -59,6 +59,7 @@ NB_MODULE(_native, m) {
   weald::bindings::bind_options(m);
   weald::bindings::bind_searches(m);
   weald::bindings::bind_stumps(m);
+  weald::bindings::bind_survival(m);
   weald::bindings::bind_trees(m);
   weald::bindings::bind_predictor(m);
 }

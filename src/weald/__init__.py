@@ -13,7 +13,7 @@ refuse_free_threading()
 del refuse_free_threading
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, explain, export, plot, theory
+    from weald import aggregation, datasets, explain, export, plot, survival, theory
     from weald.config import show_config
     from weald.data import read
     from weald.data.parts.parts import parts
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         BlendingRegressor,
         BoostedTreesClassifier,
         BoostedTreesRegressor,
+        BoostedTreesSurvival,
         DecisionTreeClassifier,
         DecisionTreeRegressor,
         ExtraTreesClassifier,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         OptionTreeRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
+        RandomSurvivalForest,
         RotationForestClassifier,
         RotationForestRegressor,
         StackingClassifier,
@@ -67,6 +69,7 @@ __all__ = [
     "BlendingRegressor",
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
+    "BoostedTreesSurvival",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
@@ -79,6 +82,7 @@ __all__ = [
     "OptionTreeRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "RotationForestClassifier",
     "RotationForestRegressor",
     "StackingClassifier",
@@ -102,6 +106,7 @@ __all__ = [
     "read",
     "report",
     "show_config",
+    "survival",
     "theory",
 ]
 
@@ -119,6 +124,7 @@ if not TYPE_CHECKING:
         "read": "weald.data.reading",
         "report": "weald.reports",
         "show_config": "weald.config",
+        "survival": None,
         "theory": None,
     }
     __getattr__, __dir__ = attach(

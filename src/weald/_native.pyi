@@ -638,6 +638,85 @@ def reweight(
 def weighted_medians(
     values: NDArray[numpy.float64], weights: NDArray[numpy.float64], n_threads: int
 ) -> NDArray[numpy.float64]: ...
+def concordance(
+    time: NDArray[numpy.int32],
+    is_event: NDArray[numpy.uint8],
+    risk: NDArray[numpy.int32],
+    weight_of_event: NDArray[numpy.float64],
+    weight_of_other: NDArray[numpy.float64],
+) -> tuple[float, float, float]: ...
+def grow_survival_forest(
+    codes: NDArray[numpy.uint16],
+    n_codes: NDArray[numpy.int32],
+    is_category: NDArray[numpy.uint8],
+    cuts: NDArray[numpy.float64],
+    first_cut: NDArray[numpy.int64],
+    time: NDArray[numpy.int32],
+    is_event: NDArray[numpy.uint8],
+    weight: NDArray[numpy.float64] | None,
+    n_draws: int,
+    n_trees: int,
+    max_features: int,
+    max_depth: int,
+    min_samples_split: int,
+    min_samples_leaf: int,
+    seed: int,
+    n_threads: int,
+) -> dict[str, NDArray[Any]]: ...
+def mean_curves(
+    first_step: NDArray[numpy.int64],
+    step_time: NDArray[numpy.int32],
+    step_value: NDArray[numpy.float64],
+    start: float,
+    leaves: NDArray[numpy.int64],
+    n_times: int,
+    n_threads: int,
+) -> NDArray[numpy.float64]: ...
+def cox_gradients(
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64],
+    n_threads: int,
+) -> None: ...
+def cox_mean_loss(
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    n_threads: int,
+) -> float: ...
+def breslow_hazard(
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    n_threads: int,
+) -> NDArray[numpy.float64]: ...
+def aft_gradients(
+    distribution: str,
+    scale: float,
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64],
+    n_threads: int,
+) -> None: ...
+def aft_mean_loss(
+    distribution: str,
+    scale: float,
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    n_threads: int,
+) -> float: ...
+def aft_log_survival(
+    distribution: str, z: NDArray[numpy.float64], n_threads: int
+) -> NDArray[numpy.float64]: ...
 def criteria() -> list[str]: ...
 def criterion_facts(criterion: str) -> dict[str, Any]: ...
 

@@ -15,11 +15,17 @@ from weald.ensembles.forests.rotated import RotationModel
 from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 
-EVERY_ESTIMATOR = [
+_EVERY_CLASS = [
     thing
     for name in weald.__all__
     if inspect.isclass(thing := getattr(weald, name)) and issubclass(thing, BaseEstimator)
 ]
+
+# Their y is structured: tests/ensembles/survival/test_every_survival_model.py.
+EVERY_SURVIVAL_MODEL = [
+    thing for thing in _EVERY_CLASS if hasattr(thing, "predict_survival_function")
+]
+EVERY_ESTIMATOR = [thing for thing in _EVERY_CLASS if thing not in EVERY_SURVIVAL_MODEL]
 
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]

@@ -20,6 +20,7 @@ from weald import (
     BlendingRegressor,
     BoostedTreesClassifier,
     BoostedTreesRegressor,
+    BoostedTreesSurvival,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
@@ -30,6 +31,7 @@ from weald import (
     OptionTreeRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomSurvivalForest,
     RotationForestClassifier,
     RotationForestRegressor,
     StackingClassifier,
@@ -38,6 +40,7 @@ from weald import (
 from weald.datasets import load_optdigits, load_pima
 from weald.ensembles.bagging.diversifiers import BayesianBootstrap, HyperParameters, Noise
 from weald.resampling import ContentKFold
+from weald.survival import target
 
 N = 6000
 
@@ -120,6 +123,12 @@ def mixed() -> np.ndarray:
     return columns
 
 
+def times() -> np.ndarray:
+    """Times that depend on the first columns, a third of them censored."""
+    ranks = np.argsort(np.argsort(values() + scrambled(N, 61)))
+    return target(scrambled(N, 53) % 3 > 0, 1.0 + ranks // 7)
+
+
 # Forests without a choice to make: whole trees.
 SQRT = {"min_samples_leaf": 1, "max_features": "sqrt"}
 GINI_SQRT = {**SQRT, "criterion": "gini"}
@@ -184,6 +193,18 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "drawn columns of levels": boosted(
         "poisson", max_features=0.4, feature_sampling="level", growth="symmetric", max_leaf_nodes=16
+    ),
+    "survival, cox": lambda p: BoostedTreesSurvival(
+        n_estimators=6, n_bags=2, early_stopping=True, random_state=1, **p
+    ).fit(table(), times(), (1 + scrambled(N, 5)) / 3),
+    "survival, aft": lambda p: BoostedTreesSurvival(
+        loss="aft", n_estimators=4, early_stopping=False, random_state=1, **p
+    ).fit(table(), times()),
+    "survival, Weibull": lambda p: BoostedTreesSurvival(
+        loss="aft", distribution="extreme", scale=0.5, n_estimators=4, quality="fast", **p
+    ).fit(table(), times(), scrambled(N, 5) % 4),
+    "survival forest": lambda p: RandomSurvivalForest(4, random_state=1, **p).fit(
+        mixed(), times(), (1 + scrambled(N, 5)) / 3
     ),
     "descent, drawn columns": descent("squared_error", max_features=3, random_state=1),
     "descent": descent("squared_error"),

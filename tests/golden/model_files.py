@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from contract.subjects import EVERY_ESTIMATOR, quick, task
+from contract.subjects import EVERY_ESTIMATOR, EVERY_SURVIVAL_MODEL, quick, table, task
 from weald import BoostedTreesRegressor
 from weald.persist.model_file import FORMAT
+from weald.survival import target
 
 FOLDER = Path(__file__).parent / "models"
 EXPECTED = FOLDER / "expected.json"
@@ -31,6 +32,9 @@ def small_models() -> Iterator[tuple[str, Any]]:
     for estimator in EVERY_ESTIMATOR:
         X, y = task(estimator, n=40, n_columns=2)
         yield estimator.__name__, quick(estimator, n_estimators=2).fit(X, y)
+    times = target(np.arange(40) % 3 > 0, 1.0 + np.arange(40) * 7 % 40)
+    for estimator in EVERY_SURVIVAL_MODEL:
+        yield estimator.__name__, quick(estimator, n_estimators=2).fit(table(40, 2), times)
     levels = np.arange(120) % 15
     X = np.column_stack([levels / 2 - 1.5, np.arange(120) % 7])
     model = BoostedTreesRegressor(
@@ -44,6 +48,8 @@ def facts_of(model: Any) -> dict[str, Any]:
     facts = {"fingerprint": model.fingerprint(), "predictions": _text(model.predict(ROWS))}
     if hasattr(model, "predict_proba"):
         facts["probabilities"] = _text(model.predict_proba(ROWS))
+    if hasattr(model, "predict_survival_function"):
+        facts["survival"] = _text(model.predict_survival_function(ROWS, return_array=True))
     return facts
 
 

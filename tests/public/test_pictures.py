@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PICTURES = EXAMPLES.parent / "docs" / "guide" / "pictures"
 NAMES = [
     "bias_variance", "distilled", "looking", "members", "one_and_hundred", "readable_tree",
-    "ten_points", "tour",
+    "survival", "ten_points", "tour",
 ]  # fmt: skip
 
 
@@ -60,6 +60,14 @@ def test_one_and_hundred(tmp_path: Path) -> None:
     result = module.compute()
     assert result.best_error == pytest.approx(0.05, abs=0.01)
     assert result.best_error < result.bag_error < result.tree_error - 0.02
+    check_picture(module, result, tmp_path)
+
+
+def test_survival(tmp_path: Path) -> None:
+    module = example("survival")
+    result = module.compute()
+    assert "log hazard ratio of placebo to 6-MP: 1.509" in module.describe(result)
+    assert result.seen["placebo"](23) == 0.0
     check_picture(module, result, tmp_path)
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from weald.ensembles.imported.from_xgboost import from_xgboost
     from weald.ensembles.imported.imported import ImportedClassifier, ImportedRegressor
     from weald.ensembles.members.member_errors import MemberError
+    from weald.ensembles.survival.boosted_survival import BoostedTreesSurvival
+    from weald.ensembles.survival.survival_forest import RandomSurvivalForest
 else:
     __getattr__, __dir__ = attach(
         "weald.ensembles",
@@ -73,6 +75,8 @@ else:
                 "forests.random_forest": ["RandomForestClassifier", "RandomForestRegressor"],
                 "forests.rotation_forest": ["RotationForestClassifier", "RotationForestRegressor"],
                 "members.member_errors": ["MemberError"],
+                "survival.boosted_survival": ["BoostedTreesSurvival"],
+                "survival.survival_forest": ["RandomSurvivalForest"],
             }.items()
             for name in names
         },
@@ -89,6 +93,7 @@ __all__ = [
     "BlendingRegressor",
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
+    "BoostedTreesSurvival",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DensityClassifier",
@@ -105,6 +110,7 @@ __all__ = [
     "OptionTreeRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "RotationForestClassifier",
     "RotationForestRegressor",
     "RuleListClassifier",

@@ -21,6 +21,7 @@ from weald.ensembles.forests.rotated import RotationModel
 from weald.ensembles.gradient_boosting.descent import GradientBoosting
 from weald.ensembles.imported.imported import Imported
 from weald.ensembles.scored import ScoredModel
+from weald.ensembles.survival.survival_forest import RandomSurvivalForest
 from weald.explain.option_trees import without_options
 from weald.losses import BuiltinLoss, QuantileLosses, UserLoss
 from weald.trees import Forest
@@ -313,5 +314,6 @@ _FORMS: tuple[tuple[type, Callable[[Any, str], AdditiveForm]], ...] = (
     (Imported, _imported),
     (OptionTree, _option_tree),
     (OutputsModel, _tree_outputs),
+    (RandomSurvivalForest, _tree_outputs),
     (Stump, _tree_outputs),
 )

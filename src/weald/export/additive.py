@@ -130,6 +130,8 @@ def _steps_of(model: Any) -> _Steps:
         raise not_exported(model, "its trees split rotated columns")
     if getattr(getattr(model, "_start", None), "estimator", None) is not None:
         raise not_exported(model, "its boosting began with the predictions of another estimator")
+    if hasattr(model, "predict_survival_function"):
+        raise not_exported(model, "its survival functions are no sum of trees")
     if isinstance(model, ScoredModel) and not isinstance(model._fitted_loss, BuiltinLoss):
         raise not_exported(model, f"the link of loss={model.loss!r} is Python code")
     return _Steps(model._link, is_mean=isinstance(model, ForestModel))

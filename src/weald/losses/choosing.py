@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from weald import _native
 from weald.losses.builtin import BuiltinLoss, Floats
+from weald.losses.survival import AftLoss, CoxLoss
 from weald.losses.user import UserLoss
 from weald.parameters import OneOf
 
-Loss = BuiltinLoss | UserLoss
+Loss = BuiltinLoss | UserLoss | CoxLoss | AftLoss
 
 
 @dataclass(frozen=True)

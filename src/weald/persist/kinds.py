@@ -28,6 +28,8 @@ _ESTIMATORS = (
 
 _MODULES: dict[str, str] = {
     **{f"{name}{task}": _ENSEMBLES for name in _ESTIMATORS for task in ("Classifier", "Regressor")},
+    "BoostedTreesSurvival": _ENSEMBLES,
+    "RandomSurvivalForest": _ENSEMBLES,
     # columns
     **dict.fromkeys(
         ("Number", "Category", "TextCategory", "Ordered", "Moment", "Span"), "weald.data.columns"
@@ -43,6 +45,8 @@ _MODULES: dict[str, str] = {
     # losses
     "BuiltinLoss": "weald.losses.builtin",
     "QuantileLosses": "weald.losses.quantiles",
+    "CoxLoss": "weald.losses.survival",
+    "AftLoss": "weald.losses.survival",
     # cross-validation
     "ContentKFold": "weald.resampling",
     # parts of ensembles

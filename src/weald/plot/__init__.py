@@ -12,6 +12,7 @@ from weald.plot.dependences import partial_dependence
 from weald.plot.displays import calibration, confusion_matrix
 from weald.plot.dot import graphviz
 from weald.plot.importances import importance
+from weald.plot.survival import survival_curves
 from weald.plot.tree_pictures import tree
 from weald.plot.uncertainties import uncertainty
 from weald.plot.waterfalls import shap_waterfall
@@ -29,6 +30,7 @@ __all__ = [
     "shap_dependence",
     "shap_summary",
     "shap_waterfall",
+    "survival_curves",
     "training_curve",
     "tree",
     "uncertainty",

@@ -55,6 +55,10 @@ class BaggedBoosters(Bagged):
     _n_threads: int
     _predictions: Callable[..., Floats]
 
+    def _strata(self, target: Floats) -> NDArray[np.int64] | None:
+        """Stratum of each row, in equal shares in all folds: its class; None: no strata."""
+        return target.astype(np.int64) if hasattr(self, "classes_") else None
+
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
         if self._folds is None:

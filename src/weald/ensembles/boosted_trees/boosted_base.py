@@ -133,7 +133,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         training = self._prepared(rows, validation, settings, n_classes, earlier, ordered)
         folds = None
         if ordered is not None and settings.n_bags is not None:
-            strata = training.rows.target[: ordered.n].astype(np.int64) if n_classes else None
+            strata = self._strata(training.rows.target[: ordered.n])
             folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, kept, seed=training.seed)
         trainings = trainings_of(training, folds)
         if self._plan.has_numbers:
@@ -299,7 +299,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             held_fraction=self.validation_fraction if holds_out else None,
             asked_by="early_stopping=False",
             random_state=self._seed_after(earlier),
-            strata=n_classes > 0,
+            strata=self._strata,
             n_threads=self._n_threads,
             validation=validation,
             draws_columns=settings.max_features is not None,

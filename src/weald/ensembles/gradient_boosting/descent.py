@@ -169,7 +169,7 @@ class GradientBoosting(GradientParameters):
             held_fraction=None if self.n_iter_no_change is None else self.validation_fraction,
             asked_by="n_iter_no_change=None",
             random_state=self.random_state,
-            strata=strata,
+            strata=lambda target: target.astype(np.int64) if strata else None,
             n_threads=self._n_threads,
             draws_columns=self.max_features is not None,
         )

@@ -10,7 +10,7 @@ from weald.ensembles.base import Floats
 from weald.ensembles.gradient_boosting.base_learners import fit_foreign, predictions_of
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.starting_scores import fitted_base
-from weald.losses import BuiltinLoss, Loss
+from weald.losses import BuiltinLoss, Loss, UserLoss
 from weald.returned import probabilities_returned
 
 _LEAST_SHARE = 2.0**-52
@@ -29,7 +29,7 @@ class Start:
             return np.repeat(self.base[:, np.newaxis], table.shape[0], axis=1)
         if isinstance(loss, BuiltinLoss) and loss.targets in ("classes", "shares"):
             return _scores_of_shares(self.estimator, table, loss)
-        if not isinstance(loss, BuiltinLoss) and loss.of_classes:
+        if isinstance(loss, UserLoss) and loss.of_classes:
             return _scores_of_shares(self.estimator, table, loss)
         predictions = np.ldexp(predictions_of(self.estimator, table), -exponent)
         if loss.has_log_link:

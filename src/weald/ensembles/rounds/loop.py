@@ -1,6 +1,6 @@
 """The training loop of all boosting methods: row sampling, gradients, base estimators, update."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, cast
@@ -23,6 +23,8 @@ from weald.resampling import (
 )
 
 Copies = NDArray[np.int64] | None
+# From targets to the strata of rows; None: no strata.
+Strata = Callable[[Floats], NDArray[np.int64] | None]
 
 # Leaf values and scores of this size count as divergence, before they overflow.
 _DIVERGED = 1e200
@@ -144,7 +146,7 @@ def prepare(
     held_fraction: float | None,
     asked_by: str,
     random_state: object,
-    strata: bool,
+    strata: Strata,
     n_threads: int,
     validation: ValidationRows | None = None,
     draws_columns: bool = False,
@@ -165,7 +167,7 @@ def prepare(
     asked_by
         "parameter=value" that disables the validation split, for an error message.
     strata
-        Whether the target holds classes, by which the split is stratified.
+        Gives the stratum of each row by its target; the split is stratified.
     validation
         Validation set passed by the user.
     draws_columns
@@ -207,8 +209,7 @@ def prepare(
     if groups is not None:
         held = hold_out_groups(groups, held_fraction, seed=seed)
     else:
-        classes = rows.target[index].astype(np.int64) if strata else None
-        held = hold_out(ordered.keys, classes, held_fraction, seed=seed)
+        held = hold_out(ordered.keys, strata(rows.target[index]), held_fraction, seed=seed)
     last = np.argsort(held, kind="stable")
     index = index[last]
     return Training(rows.take(index), ordered.keys[last], held[last], seed, index=index)

@@ -172,10 +172,14 @@ class HeldOutSet:
 
     def labels(self, model: Any) -> NDArray[Any]:
         """The target in the user's units, or class labels."""
+        as_given = getattr(model, "_as_given", None)  # of models whose target is encoded
         if self.given is not None:
-            return self.given.labels
+            labels = self.given.labels
+            return labels if as_given is None else np.asarray(as_given(labels, is_given=True))
         rows = self.training.rows
         target = rows.target[self.index]
+        if as_given is not None:
+            return np.asarray(as_given(target, is_given=False))
         if hasattr(model, "classes_"):
             return np.asarray(model.classes_[target.astype(np.intp)])
         return np.ldexp(target, rows.target_exponent)
