@@ -200,7 +200,7 @@ def _fit_column(
             )
         moments: Column = Moment.from_values(values) if kind is Kind.MOMENT else Span()
         return moments, moments.read(values)
-    if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
+    if is_read_as_category(kind, is_category):
         if numbers_levels is None:
             column, read = Category.from_values(values, counted)
         else:
@@ -218,6 +218,11 @@ def _fit_column(
         )
     number = Number()
     return number, number.read(values)
+
+
+def is_read_as_category(kind: Kind, is_category: bool | None) -> bool:
+    """Whether a column is split by sets of its levels; `is_category` None: by its kind."""
+    return is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY))
 
 
 def _lower(label: str) -> str:

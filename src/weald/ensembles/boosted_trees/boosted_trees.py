@@ -20,6 +20,8 @@ from weald.ensembles.boosted_trees.boosted_parameters import (
     regression_loss,
 )
 from weald.ensembles.boosted_trees.boosted_predictions import PredictsClasses, PredictsNumbers
+from weald.ensembles.boosted_trees.parts.dask_tables import is_dask
+from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_partitions
 from weald.ensembles.class_weights import rows_of_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.rounds.callbacks import callback_inputs
@@ -190,6 +192,8 @@ or object, default="squared_error"
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
             Training data: numbers, strings, categories and dates; missing values are supported.
+            A Dask data frame or array is trained on in the workers of the default client (see the
+            guide "Clusters").
         y : array, shape (rows,)
             Target values, finite numbers.
         sample_weight : array, shape (rows,), or None, default=None
@@ -217,6 +221,9 @@ or object, default="squared_error"
         self
         """
         with self._fitting():
+            if is_dask(X):
+                beside = (sample_weight, X_val, y_val, sample_weight_val, groups, offset, offset_val)
+                return fit_on_partitions(self, X, y, beside)
             y, sample_weight = read_once(y, sample_weight)
             loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
@@ -385,6 +392,8 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
             Training data: numbers, strings, categories and dates; missing values are supported.
+            A Dask data frame or array is trained on in the workers of the default client (see the
+            guide "Clusters").
         y : array, shape (rows,)
             Class labels, numbers or strings.
         sample_weight : array, shape (rows,), or None, default=None
@@ -411,6 +420,9 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         self
         """
         with self._fitting():
+            if is_dask(X):
+                beside = (sample_weight, X_val, y_val, sample_weight_val, groups, offset, offset_val)
+                return fit_on_partitions(self, X, y, beside)
             y, sample_weight = read_once(y, sample_weight)
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)

@@ -1,0 +1,102 @@
+"""Dask collections: recognised without importing Dask, divided into partitions, predicted lazily."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def is_dask(thing: object) -> bool:
+    """Whether an object is a Dask collection; if Dask was never imported, it is not.
+
+    >>> is_dask(np.zeros(3))
+    False
+    """
+    return "dask" in sys.modules and bool(sys.modules["dask"].is_dask_collection(thing))
+
+
+def paired_partitions(X: Any, y: Any) -> list[tuple[Any, Any]]:
+    """The partitions of X with those of y, as Delayed objects."""
+    if not is_dask(y):
+        raise TypeError(
+            f"X is a Dask collection and y is a {type(y).__name__}. Pass y as a Dask series or "
+            "array with the same partitions as X."
+        )
+    tables, targets = _delayed(X, "X"), _delayed(y, "y")
+    if len(tables) != len(targets):
+        raise ValueError(
+            f"X has {len(tables)} partitions and y has {len(targets)}: they must be the same. Take "
+            "both from one data frame, or repartition them alike."
+        )
+    return list(zip(tables, targets, strict=True))
+
+
+def _delayed(collection: Any, name: str) -> list[Any]:
+    if not hasattr(collection, "to_delayed"):
+        raise TypeError(
+            f"{name} is a Dask {type(collection).__name__}, which is not a table. Pass a Dask data "
+            "frame or array."
+        )
+    if hasattr(collection, "chunks"):
+        n_axes = 2 if name == "X" else 1
+        if collection.ndim != n_axes:
+            raise ValueError(f"{name} has {collection.ndim} dimensions, expected {n_axes}.")
+        if n_axes == 2 and collection.numblocks[1] > 1:
+            collection = collection.rechunk({1: -1})
+    return list(np.ravel(collection.to_delayed()))
+
+
+def column_names(X: Any) -> list[Any] | None:
+    """The names of the columns of a Dask data frame; None for arrays."""
+    columns = getattr(X, "columns", None)
+    return None if columns is None else list(columns)
+
+
+def lazy_prediction(
+    model: Any,
+    method: str,
+    X: Any,
+    like: NDArray[Any],
+    beside: Sequence[Any],
+    n_rounds: int | None,
+) -> Any:
+    """The predictions of a Dask collection, a Dask array computed when it is wanted.
+
+    The model is one object of the graph, which workers receive once.
+
+    Parameters
+    ----------
+    method
+        Name of the method that predicts.
+    like
+        Its answer for a table of no rows.
+    beside
+        `return_std` and `offset`, if the method has them: these are not supported.
+    """
+    if any(one is not None and one is not False for one in beside):
+        raise ValueError(
+            f"{method} of a Dask collection supports neither return_std nor offset. Call it on each "
+            "partition, by X.map_partitions or dask.delayed."
+        )
+    delayed = importlib.import_module("dask").delayed
+    arrays = importlib.import_module("dask.array")
+    shared = delayed(model)
+    blocks = [delayed(_predicted)(shared, method, part, like, n_rounds) for part in _delayed(X, "X")]
+    sizes = _sizes(X, len(blocks))
+    made = [
+        arrays.from_delayed(block, (size, *like.shape[1:]), dtype=like.dtype)
+        for block, size in zip(blocks, sizes, strict=True)
+    ]
+    return arrays.concatenate(made, axis=0)
+
+
+def _sizes(X: Any, n_blocks: int) -> Sequence[float]:
+    """Number of rows of each partition; NaN if unknown."""
+    return X.chunks[0] if hasattr(X, "chunks") else [np.nan] * n_blocks
+
+
+def _predicted(model: Any, method: str, X: Any, like: NDArray[Any], n_rounds: int | None) -> Any:
+    return getattr(model, method)(X, n_rounds=n_rounds) if len(X) else like
