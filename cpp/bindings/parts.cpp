@@ -131,6 +131,7 @@ class Part {
     return nb::make_tuple(give(std::move(sums)));
   }
 
+  // Returns the histogram of all rows, too, which is wanted next.
   nb::tuple write(Vector<double> most, std::int64_t copies, Vector<std::int64_t> rounding,
                   bool needs_count) {
     Integers totals;
@@ -142,7 +143,7 @@ class Part {
       totals.assign(sums, sums + part_->cell_size());
     });
     is_written_ = true;
-    return nb::make_tuple(give(std::move(totals)));
+    return nb::make_tuple(give(std::move(totals)), add_rows(0)[0]);
   }
 
   nb::tuple add_rows(int node) {
@@ -184,11 +185,10 @@ class Part {
     return nb::make_tuple(give(std::move(n_left)), give(std::move(cells)));
   }
 
-  nb::tuple copies_by_code(int node, int column) {
+  nb::tuple copies_by_code(int node) {
     check_node(node);
-    require(column >= 0 && column < part_->n_columns(), "unknown column");
-    Integers counts(static_cast<std::size_t>(part_->n_codes(column)), 0);
-    run([&] { part_->add_copies(node, column, counts.data()); });
+    Integers counts(static_cast<std::size_t>(part_->n_codes()), 0);
+    run([&] { part_->add_copies(node, counts.data()); });
     return nb::make_tuple(give(std::move(counts)));
   }
 
@@ -245,7 +245,8 @@ class Part {
 // Asks all parts by a Python function: ask(verb, *arguments) returns the merged answer.
 class AskedParts : public tree::Parts {
  public:
-  AskedParts(nb::object ask, bool has_weight) : ask_(std::move(ask)), has_weight_(has_weight) {}
+  AskedParts(nb::object ask, bool has_weight, std::size_t n_codes)
+      : ask_(std::move(ask)), has_weight_(has_weight), n_codes_(n_codes) {}
   ~AskedParts() override {
     const nb::gil_scoped_acquire hold;
     ask_.reset();
@@ -279,12 +280,17 @@ class AskedParts : public tree::Parts {
     const nb::tuple answer = asked(
         "write", nb::make_tuple(most_, copies_, give(numbers_of(rounding)), needs_count));
     const std::size_t size = rounding ? 1 : 2 + (needs_count && has_weight_ ? 1 : 0);
+    require(answer.size() == 2, "an answer of the parts has a wrong size");
+    root_ = integers(answer, 1, nb::cast<Vector<std::int64_t>>(answer[1]).shape(0));
     return integers(answer, 0, size);
   }
 
   void add_rows(int node, std::int64_t* cells, std::int64_t n_cells) override {
     const nb::gil_scoped_acquire hold;
-    const Integers sums = integers(asked("add_rows", nb::make_tuple(node)), 0, static_cast<std::size_t>(n_cells));
+    const auto size = static_cast<std::size_t>(n_cells);
+    const bool is_known = node == 0 && root_.size() == size;
+    const Integers sums = is_known ? std::exchange(root_, {})
+                                   : integers(asked("add_rows", nb::make_tuple(node)), 0, size);
     for (std::int64_t i = 0; i < n_cells; ++i) cells[i] += sums[i];
   }
 
@@ -311,10 +317,9 @@ class AskedParts : public tree::Parts {
     return integers(answer, 0, n);
   }
 
-  Integers copies_by_code(int node, int column, int n_codes) override {
+  Integers copies_by_code(int node) override {
     const nb::gil_scoped_acquire hold;
-    return integers(asked("copies_by_code", nb::make_tuple(node, column)), 0,
-                    static_cast<std::size_t>(n_codes));
+    return integers(asked("copies_by_code", nb::make_tuple(node)), 0, n_codes_);
   }
 
   std::vector<weald::Int128> sums_of_leaves(const std::vector<int>& leaf_of_node,
@@ -345,6 +350,8 @@ class AskedParts : public tree::Parts {
 
   nb::object ask_;
   bool has_weight_;
+  std::size_t n_codes_;  // of all columns
+  Integers root_;        // the histogram of all rows
   nb::object most_;
   std::int64_t copies_ = 0;
 };
@@ -389,6 +396,9 @@ class PartsGrower {
         view, std::move(categories),
         std::vector<std::uint8_t>(saw_missing.data(), saw_missing.data() + n_columns));
     params_.params.n_threads = 1;
+    for (int c = 0; c < n_columns; ++c) n_codes_ += static_cast<std::size_t>(n_bins_.data()[c]) + 1;
+    for (std::size_t w = 0; w < wide_columns.size(); ++w)
+      n_codes_ += static_cast<std::size_t>(n_levels[w] - n_bins_.data()[wide_columns[w]]);
     grower_ = std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
   }
 
@@ -396,7 +406,7 @@ class PartsGrower {
   GrownTrees grow(const std::vector<nb::object>& asks, bool has_hessian, std::uint64_t member) {
     std::vector<tree::Tree> trees;
     for (const nb::object& ask : asks) {
-      AskedParts parts(ask, has_hessian);
+      AskedParts parts(ask, has_hessian, n_codes_);
       run([&] { trees.push_back(grower_->grow(parts, member)); });
       find_thresholds(trees.back(), cuts_.data(), first_.data());
       ++member;
@@ -409,6 +419,7 @@ class PartsGrower {
   Vector<std::int32_t> n_bins_;
   Vector<double> cuts_;
   Vector<std::int64_t> first_;
+  std::size_t n_codes_ = 0;  // of all columns
   std::unique_ptr<grow::Grower> grower_;
 };
 
@@ -427,7 +438,7 @@ void bind_parts(nb::module_& m) {
       .def("write", &Part::write, "most"_a, "copies"_a, "rounding"_a, "needs_count"_a)
       .def("add_rows", &Part::add_rows, "node"_a)
       .def("divide", &Part::divide, "divisions"_a, "first_word"_a, "words"_a)
-      .def("copies_by_code", &Part::copies_by_code, "node"_a, "column"_a)
+      .def("copies_by_code", &Part::copies_by_code, "node"_a)
       .def("sums_of_leaves", &Part::sums_of_leaves, "leaf_of_node"_a, "n_leaves"_a,
            "leaf_of_row"_a.noconvert());
   nb::class_<PartsGrower>(m, "PartsGrower")

@@ -97,15 +97,21 @@ std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
   return middle - begin;
 }
 
-void Part::add_copies(int node, int column, std::int64_t* counts) const {
+void Part::add_copies(int node, std::int64_t* counts) const {
   const Row* const rows = rows_.at(nodes_[node].begin);
-  const auto count = [&](const auto* codes, std::int64_t step) {
-    for (std::int64_t i = 0; i < nodes_[node].size(); ++i) counts[codes[rows[i] * step]] += 1;
-  };
-  if (const int wide = categories_.wide_place(column); wide >= 0)
-    return count(categories_.wide[wide].codes, 1);
-  const auto [codes, step] = codes_.column(column);
-  count(codes, step);
+  std::vector<std::int64_t> first(static_cast<std::size_t>(n_columns()), 0);
+  for (int c = 1; c < n_columns(); ++c) first[c] = first[c - 1] + n_codes(c - 1);
+  parallel_for(n_columns(), threads_for(nodes_[node].size()), [&](std::int64_t task, int) {
+    const int column = static_cast<int>(task);
+    std::int64_t* const own = counts + first[column];
+    const auto count = [&](const auto* codes, std::int64_t step) {
+      for (std::int64_t i = 0; i < nodes_[node].size(); ++i) own[codes[rows[i] * step]] += 1;
+    };
+    if (const int wide = categories_.wide_place(column); wide >= 0)
+      return count(categories_.wide[wide].codes, 1);
+    const auto [codes, step] = codes_.column(column);
+    count(codes, step);
+  });
 }
 
 void Part::add_sums(const std::vector<int>& leaf_of_node, Int128* sums,

@@ -34,13 +34,18 @@ class Part {
   int n_columns() const { return codes_.n_columns; }
   int n_nodes() const { return static_cast<int>(nodes_.size()); }
   int n_codes(int column) const { return layout_->levels_of(column) + 1; }
+  std::int64_t n_codes() const {
+    std::int64_t all = 0;
+    for (int column = 0; column < n_columns(); ++column) all += n_codes(column);
+    return all;
+  }
   int cell_size() const { return channels_.cell_size(); }
   std::int64_t n_cells() const { return layout_->size(); }
 
   // The answers of tree/parts.hpp: results are added to what the caller has.
   void add_rows(int node, std::int64_t* cells);
   std::int64_t divide(const tree::Division& division, std::int64_t* cells);
-  void add_copies(int node, int column, std::int64_t* counts) const;
+  void add_copies(int node, std::int64_t* counts) const;
   // Also writes the leaf of each row.
   void add_sums(const std::vector<int>& leaf_of_node, Int128* sums, std::int32_t* leaf_of_row) const;
 

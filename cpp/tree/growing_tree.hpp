@@ -40,6 +40,7 @@ struct GrowingTree {
     nodes.clear();
     totals.clear();
     n_leaves = 1;
+    counted_ = -1;
     add(0, n_rows, 0, channels.totals());
   }
 
@@ -69,12 +70,18 @@ struct GrowingTree {
     nodes[node].left_totals.clear();
   }
 
-  // Number of rows of a node by each code of each of some columns.
+  // Number of rows of a node in parts by each code of each of some columns. The parts are asked for
+  // all columns at once, and the answer is kept for the next question about the same node.
   std::vector<std::vector<std::int64_t>> copies_elsewhere(int node, const std::vector<int>& columns,
-                                                          const split::HistogramLayout& layout) const {
+                                                          const split::HistogramLayout& layout) {
+    if (std::exchange(counted_, node) != node) copies_ = parts->copies_by_code(node);
     std::vector<std::vector<std::int64_t>> counts;
-    for (const int column : columns)
-      counts.push_back(parts->copies_by_code(node, column, layout.levels_of(column) + 1));
+    for (const int column : columns) {
+      std::int64_t begin = 0;
+      for (int before = 0; before < column; ++before) begin += layout.levels_of(before) + 1;
+      const auto first = copies_.begin() + begin;
+      counts.emplace_back(first, first + layout.levels_of(column) + 1);
+    }
     return counts;
   }
 
@@ -100,6 +107,9 @@ struct GrowingTree {
   }
 
  private:
+  int counted_ = -1;                  // the node whose copies were asked for last
+  std::vector<std::int64_t> copies_;  // and the answer
+
   int add(std::int64_t begin, std::int64_t end, int depth, const std::int64_t* sums) {
     nodes.push_back({begin, end, depth, 0});
     totals.insert(totals.end(), sums, sums + channels.cell_size());

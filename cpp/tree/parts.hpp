@@ -45,8 +45,8 @@ class Parts {
                                            const std::vector<std::int64_t*>& histograms,
                                            std::int64_t n_cells) = 0;
 
-  // Number of rows of a node by the code of a column.
-  virtual std::vector<std::int64_t> copies_by_code(int node, int column, int n_codes) = 0;
+  // Number of rows of a node by the codes of each column, one column after another.
+  virtual std::vector<std::int64_t> copies_by_code(int node) = 0;
 
   // End a tree: exact W and S of each leaf, [leaf][2]. leaf_of_node: -1 if a node is no leaf.
   virtual std::vector<Int128> sums_of_leaves(const std::vector<int>& leaf_of_node,

@@ -30,8 +30,8 @@ class PredictsNumbers(ScoredRegressor):
         Parameters
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
-            As in `fit`. The predictions of a Dask collection are a Dask array, computed when they
-            are wanted; without `return_std` and `offset`.
+            As in `fit`. The predictions of a Dask array are a Dask array, those of a Dask data
+            frame a series, computed when they are wanted; without `return_std` and `offset`.
         return_std : bool, default=False
             Also return the standard deviation of the boosters' predictions. Requires `n_bags`.
         offset : array, shape (rows,), or None, default=None
@@ -100,8 +100,8 @@ class PredictsClasses(ScoredClassifier):
         Parameters
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
-            As in `fit`. The answer for a Dask collection is a Dask array, computed when it is
-            wanted; without `offset`.
+            As in `fit`. The answer for a Dask collection is one, too, computed when it is wanted;
+            without `offset`.
         offset : array, shape (rows,) or (rows, classes), or None, default=None
             Raw scores to which those of the model are added, as in `fit`; None: zeros.
         n_rounds : int or None, default=None
@@ -140,8 +140,8 @@ class PredictsClasses(ScoredClassifier):
         Parameters
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
-            As in `fit`. The probabilities of a Dask collection are a Dask array, computed when
-            they are wanted; without `return_std` and `offset`.
+            As in `fit`. The probabilities of a Dask array are a Dask array, those of a Dask data
+            frame a frame, computed when they are wanted; without `return_std` and `offset`.
         return_std : bool, default=False
             Also return the standard deviation of the boosters' probabilities. Requires `n_bags`.
         offset : array, shape (rows,) or (rows, classes), or None, default=None

@@ -21,7 +21,7 @@ from weald.ensembles.boosted_trees.boosted_parameters import (
 )
 from weald.ensembles.boosted_trees.boosted_predictions import PredictsClasses, PredictsNumbers
 from weald.ensembles.boosted_trees.parts.dask_tables import is_dask
-from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_partitions
+from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_dask
 from weald.ensembles.class_weights import rows_of_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.rounds.callbacks import callback_inputs
@@ -222,8 +222,9 @@ or object, default="squared_error"
         """
         with self._fitting():
             if is_dask(X):
-                beside = (sample_weight, X_val, y_val, sample_weight_val, groups, offset, offset_val)
-                return fit_on_partitions(self, X, y, beside)
+                validation = X_val, y_val, sample_weight_val
+                beside = (sample_weight, *validation, groups, offset, offset_val)
+                return fit_on_dask(self, X, y, beside)
             y, sample_weight = read_once(y, sample_weight)
             loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
@@ -421,8 +422,9 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         """
         with self._fitting():
             if is_dask(X):
-                beside = (sample_weight, X_val, y_val, sample_weight_val, groups, offset, offset_val)
-                return fit_on_partitions(self, X, y, beside)
+                validation = X_val, y_val, sample_weight_val
+                beside = (sample_weight, *validation, groups, offset, offset_val)
+                return fit_on_dask(self, X, y, beside)
             y, sample_weight = read_once(y, sample_weight)
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)

@@ -2,20 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-from distributed import Client, KilledWorker, get_worker
+from distributed import Client, KilledWorker, get_client, get_worker, wait
 from distributed.comm import CommClosedError
 
-from weald.data import ColumnPlan, read_columns
+from weald.ensembles.boosted_trees.parts.dask_tables import column_names, paired_partitions
 from weald.ensembles.boosted_trees.parts.merging import Answer, merged
 from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
 from weald.ensembles.boosted_trees.parts.row_part import RowPart
-from weald.ensembles.boosted_trees.parts.table_facts import TargetCode
-from weald.losses import BuiltinLoss
+from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
 
 # An actor asks up to so many others, and these theirs, so that none receives more answers.
 _CHILDREN = 8
@@ -28,36 +25,12 @@ _LOOKS, _PATIENCE = 2.0, 600.0
 _LOST = (OSError, CommClosedError, TimeoutError, KilledWorker, RuntimeError)
 
 
-@dataclass(frozen=True, eq=False)
-class PartSpec:
-    """How the rows of a part are read.
-
-    Attributes
-    ----------
-    plan : ColumnPlan
-        How columns are read.
-    target : TargetCode
-        How targets become numbers.
-    loss : BuiltinLoss
-        Loss function to minimise.
-    n_threads : int or None
-        Number of threads; None: those of the worker.
-    """
-
-    plan: ColumnPlan
-    target: TargetCode
-    loss: BuiltinLoss
-    n_threads: int | None
-
-
 class PartActor:
     """The rows of one worker, and the actors to which it passes questions on."""
 
     def __init__(self, tables: Sequence[Any], targets: Sequence[Any], spec: PartSpec) -> None:
         n_threads = spec.n_threads or get_worker().state.nthreads
-        loss = replace(spec.loss, n_threads=n_threads)
-        target = np.concatenate([spec.target.numbers(y) for y in targets])
-        self._part = RowPart.read([read_columns(X) for X in tables], spec.plan, target, loss)
+        self._part = RowPart.read(tables, targets, spec, n_threads)
         self._children: Sequence[Any] = ()
 
     def adopt(self, children: Sequence[Any]) -> None:
@@ -77,8 +50,7 @@ class PartActor:
         for _, error in answers:
             if error is not None:
                 return None, error
-        verb = arguments[1] if question == "grow" else question
-        return merged(verb, [answer for answer, _ in answers]), None
+        return merged(question, [answer for answer, _ in answers]), None
 
     def _answer(self, question: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
         try:
@@ -94,6 +66,55 @@ async def _within(answer: Any) -> Any:
     return await asyncio.wait_for(awaited(), _PATIENCE)
 
 
+class DaskTable:
+    """Dask collections as a table in partitions, which are computed once for the whole fit.
+
+    Parameters
+    ----------
+    X, y : Dask collections
+        Columns and targets, in the same partitions.
+    """
+
+    def __init__(self, X: Any, y: Any) -> None:
+        try:
+            self._client = get_client()
+        except ValueError as error:
+            raise ValueError(
+                "X is a Dask collection, but there is no Dask client. Create one, for example "
+                "client = dask.distributed.Client(), which starts workers on this machine."
+            ) from error
+        self._partitions = paired_partitions(X, y)
+        self.n_columns, self.names = int(X.shape[1]), column_names(X)
+        self._futures = _computed(self._client, self._partitions)
+
+    def facts(self, describe: Callable[..., TableFacts], *arguments: Any) -> list[TableFacts]:
+        """The facts of each partition."""
+        asked = [
+            self._client.submit(describe, X, y, *arguments, pure=False) for X, y in self._futures
+        ]
+        facts = []
+        for i, future in enumerate(asked):
+            try:
+                facts.append(future.result())
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"Partition {i}: {error}") from error
+        return facts
+
+    def parts(self, n_rows: Sequence[int], spec: PartSpec) -> "DaskParts":
+        """The rows of the partitions that have any, as parts in the workers."""
+        filled = [i for i, n in enumerate(n_rows) if n]
+        computed = [self._futures[i] for i in filled]
+        self._futures = []  # the workers forget them when they have become parts
+        partitions = [self._partitions[i] for i in filled]
+        return DaskParts(self._client, partitions, [n_rows[i] for i in filled], spec, computed)
+
+
+def _computed(client: Client, partitions: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Begin to compute the partitions: futures of X and y."""
+    futures = client.compute([one for pair in partitions for one in pair])
+    return list(zip(futures[::2], futures[1::2], strict=True))
+
+
 class DaskParts:
     """Parts in the workers of a cluster: each holds some partitions of the collections.
 
@@ -107,6 +128,8 @@ class DaskParts:
         Number of rows of each.
     spec : PartSpec
         How they are read.
+    computed : sequence of pairs
+        Futures of the partitions.
     """
 
     def __init__(
@@ -115,14 +138,14 @@ class DaskParts:
         partitions: Sequence[tuple[Any, Any]],
         n_rows: Sequence[int],
         spec: PartSpec,
-        computed: Sequence[Any] | None = None,
+        computed: Sequence[tuple[Any, Any]],
     ) -> None:
         self._client, self._partitions = client, partitions
         self._n_rows, self._spec = n_rows, spec
+        self._computed: Sequence[tuple[Any, Any]] = computed
         self._actors: list[Any] = []
         self._workers: set[str] = set()
         self._futures: list[Any] = []
-        self._place(computed)
 
     def ask(self, question: str, *arguments: Any) -> Answer:
         """The merged answer of all parts."""
@@ -134,44 +157,41 @@ class DaskParts:
             raise error
         return answer  # type: ignore[no-any-return]
 
-    def restore(self) -> None:
-        """Read all partitions again, on the workers that are there now."""
+    def make(self) -> None:
+        """Read all partitions, on the workers that are there now."""
         self._actors, self._futures = [], []
-        self._client.wait_for_workers(1, timeout=_PATIENCE)
-        self._place(None)
-
-    def _place(self, computed: Sequence[Any] | None) -> None:
-        """Make an actor on each worker that gets partitions."""
         try:
-            if computed is None:
-                flat = [one for pair in self._partitions for one in pair]
-                computed = self._client.compute(flat)
-            tables, targets = list(computed[::2]), list(computed[1::2])
-            self._workers = set(self._client.nthreads())
-            self._wait_for([*tables, *targets])
-            shares = shares_of_workers(
-                self._n_rows, self._holders(tables), sorted(self._client.nthreads())
-            )
-            self._workers = set(shares)
-            self._futures = [
-                self._client.submit(
-                    PartActor,
-                    [tables[i] for i in share],
-                    [targets[i] for i in share],
-                    self._spec,
-                    actor=True,
-                    workers=[worker],
-                )
-                for worker, share in shares.items()
-            ]
-            self._wait_for(self._futures)
-            self._actors = [future.result(timeout=_PATIENCE) for future in self._futures]
-            for i, actor in enumerate(self._actors):
-                children = self._actors[_CHILDREN * i + 1 : _CHILDREN * i + _CHILDREN + 1]
-                if children:
-                    self._waited(actor.adopt(children))
+            self._client.wait_for_workers(1, timeout=_PATIENCE)
+            self._place(self._computed or _computed(self._client, self._partitions))
         except _LOST as lost:
             raise _as_lost(lost) from lost
+        finally:
+            self._computed = ()
+
+    def _place(self, computed: Sequence[tuple[Any, Any]]) -> None:
+        """Make an actor on each worker that gets partitions."""
+        workers = sorted(self._client.nthreads())
+        self._workers = set(workers)
+        tables, targets = [X for X, _ in computed], [y for _, y in computed]
+        self._wait_for([*tables, *targets])
+        shares = shares_of_workers(self._n_rows, self._holders(tables), workers)
+        self._workers = set(shares)
+        self._futures = [
+            self._client.submit(
+                PartActor,
+                [tables[i] for i in share],
+                [targets[i] for i in share],
+                self._spec,
+                actor=True,
+                workers=[worker],
+            )
+            for worker, share in shares.items()
+        ]
+        self._wait_for(self._futures)
+        self._actors = [future.result(timeout=_PATIENCE) for future in self._futures]
+        for i, actor in enumerate(self._actors):
+            if children := self._actors[_CHILDREN * i + 1 : _CHILDREN * i + _CHILDREN + 1]:
+                self._waited(actor.adopt(children))
 
     def _holders(self, tables: Sequence[Any]) -> list[str | None]:
         """The worker that holds each partition of X."""
@@ -179,13 +199,16 @@ class DaskParts:
         return [next(iter(has.get(one.key, ())), None) for one in tables]
 
     def _wait_for(self, futures: Sequence[Any]) -> None:
+        """Wait until all futures are computed, or raise the error of one."""
         begin = time.monotonic()
         while any(future.status == "pending" for future in futures):
-            self._look(begin)
-            time.sleep(0.01)
+            try:
+                wait(futures, timeout=_LOOKS)
+            except TimeoutError:
+                self._look(begin)
         for future in futures:
             if future.status != "finished":
-                future.result(timeout=_PATIENCE)  # raises the error
+                future.result(timeout=_PATIENCE)
 
     def _waited(self, answer: Any) -> Any:
         """The result of an actor's method, or TimeoutError if a worker is gone or too slow."""

@@ -1,4 +1,4 @@
-"""Dask collections: recognised without importing Dask, divided into partitions, predicted lazily."""
+"""Dask collections: recognised without an import, divided into partitions, predicted lazily."""
 
 import importlib
 import sys
@@ -63,7 +63,10 @@ def lazy_prediction(
     beside: Sequence[Any],
     n_rounds: int | None,
 ) -> Any:
-    """The predictions of a Dask collection, a Dask array computed when it is wanted.
+    """The predictions of a Dask collection, computed when they are wanted.
+
+    Those of an array are an array, those of a data frame a series with the same index, or a frame
+    with a column for each class.
 
     The model is one object of the graph, which workers receive once.
 
@@ -78,25 +81,35 @@ def lazy_prediction(
     """
     if any(one is not None and one is not False for one in beside):
         raise ValueError(
-            f"{method} of a Dask collection supports neither return_std nor offset. Call it on each "
-            "partition, by X.map_partitions or dask.delayed."
+            f"{method} of a Dask collection supports neither return_std nor offset. Call it on "
+            "each partition, by X.map_partitions or dask.delayed."
         )
-    delayed = importlib.import_module("dask").delayed
+    shared = importlib.import_module("dask").delayed(model)
+    if not hasattr(X, "chunks"):
+        meta = _as_frame(model, like, None)
+        return X.map_partitions(_framed, shared, method, like, n_rounds, meta=meta)
     arrays = importlib.import_module("dask.array")
-    shared = delayed(model)
-    blocks = [delayed(_predicted)(shared, method, part, like, n_rounds) for part in _delayed(X, "X")]
-    sizes = _sizes(X, len(blocks))
+    predicted = importlib.import_module("dask").delayed(_predicted)
+    blocks = [predicted(part, shared, method, like, n_rounds) for part in _delayed(X, "X")]
     made = [
         arrays.from_delayed(block, (size, *like.shape[1:]), dtype=like.dtype)
-        for block, size in zip(blocks, sizes, strict=True)
+        for block, size in zip(blocks, X.chunks[0], strict=True)
     ]
     return arrays.concatenate(made, axis=0)
 
 
-def _sizes(X: Any, n_blocks: int) -> Sequence[float]:
-    """Number of rows of each partition; NaN if unknown."""
-    return X.chunks[0] if hasattr(X, "chunks") else [np.nan] * n_blocks
-
-
-def _predicted(model: Any, method: str, X: Any, like: NDArray[Any], n_rounds: int | None) -> Any:
+def _predicted(X: Any, model: Any, method: str, like: NDArray[Any], n_rounds: int | None) -> Any:
     return getattr(model, method)(X, n_rounds=n_rounds) if len(X) else like
+
+
+def _framed(X: Any, model: Any, method: str, like: NDArray[Any], n_rounds: int | None) -> Any:
+    return _as_frame(model, _predicted(X, model, method, like, n_rounds), X.index)
+
+
+def _as_frame(model: Any, predictions: NDArray[Any], index: Any) -> Any:
+    """The predictions as a series, or as a frame with a column for each class."""
+    frames = importlib.import_module("pandas")
+    if predictions.ndim == 1:
+        return frames.Series(predictions, index=index)
+    names = getattr(model, "classes_", range(predictions.shape[1]))
+    return frames.DataFrame(predictions, index=index, columns=list(names))

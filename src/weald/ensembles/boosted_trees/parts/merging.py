@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 Answer = tuple[NDArray[Any], ...]
 
 
-def merged(verb: str, answers: Sequence[Answer]) -> Answer:
+def merged(question: str, answers: Sequence[Answer]) -> Answer:
     """Merge the answers of parts to the same question.
 
     Integers are summed, real numbers are maxima, and matrices of real numbers are joined along the
-    rows of the table, which are their columns. Distinct values are united.
+    rows of the table, which are their columns. Distinct values are united. No answer depends on the
+    order of the parts, but those of matrices.
 
     Examples
     --------
@@ -23,7 +24,7 @@ def merged(verb: str, answers: Sequence[Answer]) -> Answer:
     """
     if len(answers) == 1:
         return answers[0]
-    if verb == "distinct":
+    if question == "distinct":
         return united(answers)
     return tuple(_merged(arrays) for arrays in zip(*answers, strict=True))
 

@@ -1,8 +1,9 @@
 """The fit of boosted trees on the partitions of Dask collections."""
 
-from collections.abc import Mapping, Sequence
+import importlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,13 @@ from weald.data import Rows
 from weald.data.names import frame_names, remember_names
 from weald.data.selection import chosen_columns
 from weald.data.targets import advise_of_one_class
-from weald.ensembles.boosted_trees.auto_settings import BoosterSettings, is_auto, uses_statistics
+from weald.ensembles.boosted_trees.auto_settings import BoosterSettings, is_auto
 from weald.ensembles.boosted_trees.boosted_parameters import regression_loss
 from weald.ensembles.boosted_trees.booster import Booster
 from weald.ensembles.boosted_trees.parts.column_facts import plan_of_parts
-from weald.ensembles.boosted_trees.parts.dask_tables import column_names, paired_partitions
-from weald.ensembles.boosted_trees.parts.parts_run import PartsRun, PartsSettings
+from weald.ensembles.boosted_trees.parts.parts_run import Parts, PartsRun, PartsSettings
 from weald.ensembles.boosted_trees.parts.table_facts import (
+    PartSpec,
     TableFacts,
     TargetCode,
     classes_of,
@@ -31,7 +32,7 @@ from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.tree_learners import in_user_units
-from weald.losses import BuiltinLoss, class_loss
+from weald.losses import BuiltinLoss, class_loss, times_power, unit_of_losses
 
 # Parameters that a fit on partitions does not support, with the values that it does.
 _ONLY: Mapping[str, Any] = {
@@ -65,62 +66,75 @@ class _Agreed:
     target_range: tuple[float, float] = (0.0, 0.0)
 
 
-def fit_on_partitions(model: Any, X: Any, y: Any, beside: Sequence[Any]) -> Any:
-    """Fit a model on Dask collections; the model is that of the same rows in memory.
+class PartitionedTable(Protocol):
+    """A table in partitions: its columns, and what is asked of its rows."""
+
+    n_columns: int
+    names: list[Any] | None
+
+    def facts(self, describe: Callable[..., TableFacts], *arguments: Any) -> list[TableFacts]:
+        """What `describe(X, y, *arguments)` tells of each partition."""
+        ...
+
+    def parts(self, n_rows: Sequence[int], spec: PartSpec) -> Parts:
+        """The partitions as parts on which trees are trained."""
+        ...
+
+
+def fit_on_dask(model: Any, X: Any, y: Any, beside: Sequence[Any]) -> Any:
+    """Fit a model on Dask collections; `beside` are the further arguments of `fit`, in order."""
+    _check_supported(model, beside)
+    frame_names(X)  # refuses names that are not unique
+    # Not before: it imports Dask.
+    tables = importlib.import_module("weald.ensembles.boosted_trees.parts.dask_parts")
+    return fit_on_partitions(model, tables.DaskTable(X, y))
+
+
+def fit_on_partitions(model: Any, table: PartitionedTable) -> Any:
+    """Fit a model; it is that of the same rows in one table in memory.
 
     Parameters
     ----------
     model : BoostedTreesClassifier or BoostedTreesRegressor
         Its fitted attributes are set.
-    beside : sequence
-        The further arguments of `fit`, in order; none is supported.
+    table : PartitionedTable
+        Columns and targets.
 
     Returns
     -------
     model
     """
-    _check_supported(model, beside)
     loss = None if is_classifier(model) else _smooth(regression_loss(model))
-    cluster = _cluster()
-    partitions = paired_partitions(X, y)
-    names = column_names(X)
-    frame_names(X)  # refuses duplicates
-    model.n_features_in_ = int(X.shape[1])
-    if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
-    remember_names(model, names)
-    chosen = chosen_columns(model.categorical_features, names, model.n_features_in_)
-    futures = cluster.computed(partitions)
-    facts = cluster.facts(futures, table_facts, chosen, loss)
-    filled = [i for i, one in enumerate(facts) if one.n_rows]
-    if not filled:
+    _set_columns(model, table)
+    chosen = chosen_columns(model.categorical_features, table.names, table.n_columns)
+    every = table.facts(table_facts, chosen, loss)
+    facts = [one for one in every if one.n_rows]
+    if not facts:
         raise ValueError("X and y have no rows: all partitions are empty.")
-    facts = [facts[i] for i in filled]
     agreed = _agreed(model, facts, loss)
-    rows = _stand_in(facts, model.n_features_in_, agreed)
+    rows = _stand_in(facts, table.n_columns, agreed)
     settings = model._settings(rows, agreed.loss, None, model._n_classes)
-    _check_settings(model, settings, agreed.loss, model._n_classes)
+    _check_settings(model, settings, agreed.loss)
     rule = model._numbers_levels if settings.target_statistics else None
-    plan = plan_of_parts([one.columns for one in facts], chosen, rows.n, rule)
-    model._columns = plan
-    if len(agreed.target.classes if agreed.target.classes is not None else (0, 1)) == 1:
+    model._columns = plan_of_parts([one.columns for one in facts], chosen, rows.n, rule)
+    if model._n_classes == 1:
         model._keep_constant(rows, agreed.loss)
         return model
-    parts = cluster.parts(
-        [partitions[i] for i in filled],
-        [one.n_rows for one in facts],
-        [one for i in filled for one in futures[2 * i : 2 * i + 2]],
-        plan,
-        agreed.target,
-        agreed.loss,
-        model.n_jobs,
-    )
-    del futures
-    _train(model, parts, rows, settings, agreed)
+    spec = PartSpec(model._plan, agreed.target, agreed.loss, model.n_jobs)
+    _train(model, table.parts([one.n_rows for one in every], spec), rows, settings, agreed)
     return model
 
 
-def _train(model: Any, parts: Any, rows: Rows, settings: BoosterSettings, agreed: _Agreed) -> None:
+def _set_columns(model: Any, table: PartitionedTable) -> None:
+    model.n_features_in_ = table.n_columns
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    remember_names(model, table.names)
+
+
+def _train(
+    model: Any, parts: Parts, rows: Rows, settings: BoosterSettings, agreed: _Agreed
+) -> None:
     """Train all rounds, and set the fitted attributes."""
     loss = agreed.loss
     model._check_scoring(loss, has_validation=False)
@@ -158,7 +172,8 @@ def _train(model: Any, parts: Any, rows: Rows, settings: BoosterSettings, agreed
         model._plan,
         getattr(model, "classes_", None),
     )
-    history = History({TRAIN_LOSS: np.array(run.curve)})
+    in_user_losses = times_power(np.array(run.curve), unit_of_losses(loss, rows.target_exponent))
+    history = History({TRAIN_LOSS: in_user_losses})
     model._keep(Booster(state, in_user_units(forest, rows, loss), history), loss, settings)
     advise_of_constant(model, rows)
 
@@ -214,7 +229,7 @@ def _check_supported(model: Any, beside: Sequence[Any]) -> None:
         raise ValueError("Callbacks are not supported on Dask collections. Remove them.")
 
 
-def _check_settings(model: Any, settings: BoosterSettings, loss: BuiltinLoss, n_classes: int) -> None:
+def _check_settings(model: Any, settings: BoosterSettings, loss: BuiltinLoss) -> None:
     """Raise for settings that draw rows, given or chosen."""
     drawing = {
         "early_stopping": (settings.early_stopping, "early_stopping=False and n_estimators=200"),
@@ -230,12 +245,6 @@ def _check_settings(model: Any, settings: BoosterSettings, loss: BuiltinLoss, n_
             how = "chosen from 'auto'" if is_auto(getattr(model, name)) else "given"
             raise ValueError(
                 f"{name}={getattr(settings, name)!r} ({how}) is not supported on Dask collections, "
-                f"on which no rows are drawn. Set {instead}; or quality='fast', which draws no rows "
-                "and makes 100 rounds."
+                f"on which no rows are drawn. Set {instead}; or quality='fast', which draws no "
+                "rows and makes 100 rounds."
             )
-
-
-def _cluster() -> Any:
-    from weald.ensembles.boosted_trees.parts.dask_cluster import DaskCluster
-
-    return DaskCluster()

@@ -1,7 +1,5 @@
 """Training boosted trees on the parts of a table: rounds, and what is agreed on before them."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -12,16 +10,16 @@ from weald import _native
 from weald.data import ColumnPlan
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.early_stopping import TRAIN_LOSS_ROWS
-from weald.ensembles.boosted_trees.parts.merging import Answer, merged
-from weald.ensembles.boosted_trees.parts.row_part import WIDTHS, Bins, RowPart
+from weald.ensembles.boosted_trees.parts.merging import Answer
+from weald.ensembles.boosted_trees.parts.row_part import WIDTHS, Bins
 from weald.ensembles.rounds.loop import check_largest
 from weald.losses import BuiltinLoss
 from weald.trees import Forest, ForestBuilder, GrownTrees, TreeLimits
 
 _CODED_BINS = 255
 
-# Losses of parts in a row after which a fit gives up: a worker that dies each time it gets a part
-# would go on for ever.
+# A fit gives up if parts were lost so often without a finished round between: a worker that dies
+# each time it gets its part would go on for ever.
 _MOST_LOSSES = 5
 
 
@@ -36,26 +34,9 @@ class Parts(Protocol):
         """The merged answer; raises `PartsLost`, or what a part raised."""
         ...
 
-    def restore(self) -> None:
-        """Make all parts anew, as they were before the first question."""
+    def make(self) -> None:
+        """Make all parts, as they are before the first question; raises `PartsLost`, too."""
         ...
-
-
-class LocalParts:
-    """Parts in this process."""
-
-    def __init__(self, make: Callable[[], list[RowPart]]) -> None:
-        self._make = make
-        self.restore()
-
-    def ask(self, question: str, *arguments: Any) -> Answer:
-        """The merged answer of all parts."""
-        answers = [getattr(part, question)(*arguments) for part in self._parts]
-        return merged(arguments[1] if question == "grow" else question, answers)
-
-    def restore(self) -> None:
-        """Make all parts anew."""
-        self._parts = self._make()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,24 +88,33 @@ class PartsRun:
         self._parts, self._settings = parts, settings
         self._bins: Bins | None = None
         self._content: list[int] | None = None
-        self._losses_in_a_row = 0
         self.n_restored = 0
         self.curve: list[float] = []
 
     def train(self) -> Forest:
         """Run all rounds; returns the trees in the units of the fit."""
-        settings = self._settings
-        self._retried(self._begin)
-        while self._forest.rounds(settings.loss.n_scores) < settings.n_estimators:
-            trees, sampled = self._retried(self._round)
-            self._forest.add_round(trees)
-            self._record(sampled)
+        is_ready, n_lost = False, 0
+        while not is_ready or self._n_rounds < self._settings.n_estimators:
+            try:
+                if is_ready:
+                    self._round()
+                else:
+                    self._begin()
+                is_ready, n_lost = True, 0
+            except PartsLost:
+                is_ready, n_lost = False, n_lost + 1
+                if n_lost > _MOST_LOSSES:
+                    raise
+                self.n_restored += 1
         return self._forest.build()
 
-    def _round(self) -> tuple[GrownTrees, Floats]:
+    @property
+    def _n_rounds(self) -> int:
+        return self._forest.rounds(self._settings.loss.n_scores)
+
+    def _round(self) -> None:
         """Grow the trees of a round, and add them to the scores of all rows."""
-        loss, rate = self._settings.loss, self._settings.learning_rate
-        number = self._forest.rounds(loss.n_scores)
+        loss, rate, number = self._settings.loss, self._settings.learning_rate, self._n_rounds
         asks = [partial(self._parts.ask, "grow", k) for k in range(loss.n_scores)]
         member = number * loss.n_scores
         kept = self._grower.grow(asks, has_hessian=not loss.hessian_is_one, member=member)
@@ -132,58 +122,27 @@ class PartsRun:
         check_largest(trees.take_steps(loss.name, loss.parameter, rate), number, rate)
         values = [arrays["value"][:, 0] for arrays in kept.arrays()]
         (sampled,) = self._parts.ask("step", values)
-        return trees, sampled
+        self._forest.add_round(trees)
+        self._record(sampled)
 
-    def _retried(self, action: Callable[[], Any]) -> Any:
-        """Do it again with parts made anew, if parts were lost."""
-        while True:
-            try:
-                done = action()
-            except PartsLost:
-                self._losses_in_a_row += 1
-                if self._losses_in_a_row > _MOST_LOSSES:
-                    raise
-                self.n_restored += 1
-                self._restore(begins=action != self._begin)
-                continue
-            self._losses_in_a_row = 0
-            return done
-
-    def _restore(self, *, begins: bool) -> None:
-        while True:
-            try:
-                self._parts.restore()
-                if begins:
-                    self._begin_again()
-            except PartsLost:
-                self._losses_in_a_row += 1
-                if self._losses_in_a_row > _MOST_LOSSES:
-                    raise
-                time.sleep(0.1)
-                continue
-            return
-
-    # ---- before the first round, and after parts were made anew ----
+    # ---- before the first round, and after parts were lost ----
 
     def _begin(self) -> None:
-        """Agree on bins and base scores, and begin the first round."""
+        """Make the parts, and bring them to the first round, or to where lost ones were."""
+        self._parts.make()
         self._check_content()
-        self._bins = self._found_bins()
-        base = self._base_scores()
-        self._forest = ForestBuilder(base, self._settings.plan.n_columns)
-        self._sample = self._chosen_sample()
-        self._record(self._at_forest())
+        if self._bins is None:
+            bins, base = self._found_bins(), self._base_scores()
+            self._forest = ForestBuilder(base, self._settings.plan.n_columns)
+            self._bins = bins
+        limit, width = self._chosen_sample()
+        self._y = self._parts.ask("sample", limit, width)[0][0]
+        sampled = self._at_forest(self._bins)
+        if not self.curve:
+            self._record(sampled)
 
-    def _begin_again(self) -> None:
-        """Bring new parts to where the lost ones were."""
-        self._check_content()
-        self._sample_y()
-        self._at_forest()
-
-    def _at_forest(self) -> Floats:
+    def _at_forest(self, bins: Bins) -> Floats:
         """Begin a round at the scores of the trees so far; returns those of the sampled rows."""
-        bins = self._bins
-        assert bins is not None
         self._parts.ask("start", self._forest.build())
         (saw_missing,) = self._parts.ask("code", bins)
         self._saw_missing = (saw_missing > 0).astype(np.uint8)
@@ -244,25 +203,20 @@ class PartsRun:
     # ---- the training loss, of a sample of the rows as in one table ----
 
     def _chosen_sample(self) -> tuple[int, int]:
-        """Limit and number of columns of the hashes by which rows are drawn."""
+        """Limit and number of columns of the hashes by which rows are drawn; width -1: take all."""
         n_rows = self._settings.n_rows
-        chosen = 0, -1
-        if n_rows > TRAIN_LOSS_ROWS:
-            limit = TRAIN_LOSS_ROWS * 2**64 // n_rows
-            counts = self._parts.ask("n_sampled", limit)[0].tolist()
-            are_classes = self._settings.class_counts is not None
-            fitting = [
-                width
-                for width, n in zip(WIDTHS, counts, strict=True)
-                if TRAIN_LOSS_ROWS <= 2 * n <= 4 * TRAIN_LOSS_ROWS and not (are_classes and not width)
-            ]
-            chosen = limit, (fitting[0] if fitting else WIDTHS[-1])
-        self._sample = chosen
-        self._sample_y()
-        return chosen
-
-    def _sample_y(self) -> None:
-        self._y = self._parts.ask("sample", *self._sample)[0][0]
+        if n_rows <= TRAIN_LOSS_ROWS:
+            return 0, -1
+        limit = TRAIN_LOSS_ROWS * 2**64 // n_rows
+        counts = self._parts.ask("n_sampled", limit)[0].tolist()
+        # The hash of a class alone does not draw rows.
+        first = 0 if self._settings.class_counts is None else 1
+        fitting = [
+            width
+            for width, n in zip(WIDTHS[first:], counts[first:], strict=True)
+            if TRAIN_LOSS_ROWS <= 2 * n <= 4 * TRAIN_LOSS_ROWS
+        ]
+        return limit, (fitting[0] if fitting else WIDTHS[-1])
 
     def _record(self, sampled: Floats) -> None:
         loss = self._settings.loss

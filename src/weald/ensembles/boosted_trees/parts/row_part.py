@@ -1,17 +1,18 @@
 """The rows of one part of a table while boosted trees are trained on all parts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import ColumnPlan
+from weald.data import read_columns
 from weald.data.sources import side_by_side
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.merging import Answer
+from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
 from weald.losses import BuiltinLoss
 from weald.trees import Forest
 
@@ -71,11 +72,14 @@ class RowPart:
         self._sampled = np.arange(0)
 
     @classmethod
-    def read(cls, tables: Sequence[Any], plan: ColumnPlan, target: Floats, loss: BuiltinLoss) -> Any:
-        """Read the columns of several tables, which follow one another, by the plan."""
-        each = [plan.read(table) for table in tables]
+    def read(
+        cls, tables: Sequence[Any], targets: Sequence[Any], spec: PartSpec, n_threads: int
+    ) -> "RowPart":
+        """Read the rows of several tables as one part."""
+        each = [spec.plan.read(read_columns(table)) for table in tables]
         columns = [np.concatenate(pieces) for pieces in zip(*each, strict=True)]
-        return cls(columns, target, loss)
+        target = np.concatenate([spec.target.numbers(y) for y in targets])
+        return cls(columns, target, replace(spec.loss, n_threads=n_threads))
 
     # ---- before the first round ----
 
@@ -193,7 +197,9 @@ def _hashes(columns: Sequence[NDArray[Any]], y: Floats, n_threads: int) -> NDArr
 
 
 def _sum_of_hashes(columns: Sequence[NDArray[Any]], y: Floats, n_threads: int) -> NDArray[Any]:
+    """The sum of each of the two words of the rows' hashes, modulo 2**64."""
     hashes = _hashes(columns[:0], y, n_threads)
     for begin in range(0, len(columns), _BATCH):
-        _native.hash_more(side_by_side(list(columns[begin : begin + _BATCH])), hashes, n_threads)
-    return (hashes >> np.uint64(1)).astype(np.int64).sum(axis=0) if len(y) else np.zeros(2, np.int64)
+        batch = side_by_side(list(columns[begin : begin + _BATCH]))
+        _native.hash_more(batch, hashes, n_threads)
+    return hashes.view(np.int64).sum(axis=0)

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from weald.data import (
+    ColumnPlan,
     checked_labels,
     extreme_exponent,
     finite_target,
@@ -63,6 +64,28 @@ class TargetCode:
         if self.classes is None:
             return np.ldexp(_target_of(y), -self.exponent)
         return np.searchsorted(self.classes, _labels_of(y)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PartSpec:
+    """How the rows of a part are read.
+
+    Attributes
+    ----------
+    plan : ColumnPlan
+        How columns are read.
+    target : TargetCode
+        How targets become numbers.
+    loss : BuiltinLoss
+        Loss function to minimise.
+    n_threads : int or None
+        Number of threads; None: those of the worker.
+    """
+
+    plan: ColumnPlan
+    target: TargetCode
+    loss: BuiltinLoss
+    n_threads: int | None
 
 
 def table_facts(
