@@ -9,8 +9,8 @@ void find_thresholds(tree::Tree& tree, const double* cuts, const std::int64_t* f
     const std::int32_t column = tree.feature[i];
     if (column < 0 || tree.category_set[i] >= 0) continue;
     const std::int64_t position = first[column] + tree.code[i] - 1;
-    tree.threshold[i] = position == first[column + 1] ? std::numeric_limits<double>::infinity()
-                                                      : cuts[position];
+    tree.threshold[i] =
+        position == first[column + 1] ? std::numeric_limits<double>::infinity() : cuts[position];
   }
 }
 

@@ -1,7 +1,8 @@
 // Trees grown on rows that lie in several parts: a part, and the grower that asks all of them.
 //
-// Answers are tuples of arrays that merge one by one: int64 arrays by sums, float64 arrays by maxima.
-// A 128-bit sum is four integers of 32 bits, the last one signed: their sums over parts fit.
+// Answers are tuples of arrays that merge one by one: int64 arrays by sums, float64 arrays by
+// maxima. A 128-bit sum is four integers of 32 bits, the last one signed: their sums over parts
+// fit.
 #include "bindings/border.hpp"
 #include "bindings/grown_trees.hpp"
 #include "bindings/tree_params.hpp"
@@ -25,7 +26,8 @@ void add_limbs(Integers& to, weald::Int128 x) {
 
 weald::Int128 of_limbs(const std::int64_t* limbs) {
   weald::Int128 x = 0;
-  for (int i = 0; i < n_limbs; ++i) x += static_cast<weald::Int128>(limbs[i]) * (weald::Int128{1} << (32 * i));
+  for (int i = 0; i < n_limbs; ++i)
+    x += static_cast<weald::Int128>(limbs[i]) * (weald::Int128{1} << (32 * i));
   return x;
 }
 
@@ -37,8 +39,10 @@ target::Cells cells_named(const std::string& name) {
 }
 
 // Levels of the wide columns, which a part knows from the plan only: it may lack some of them.
-data::Categories with_levels(data::Categories categories, const std::vector<std::int32_t>& n_levels) {
-  require(n_levels.size() == categories.wide.size(), "n_levels must have one entry per wide column");
+data::Categories with_levels(data::Categories categories,
+                             const std::vector<std::int32_t>& n_levels) {
+  require(n_levels.size() == categories.wide.size(),
+          "n_levels must have one entry per wide column");
   for (std::size_t w = 0; w < n_levels.size(); ++w) {
     require(n_levels[w] >= categories.wide[w].n_levels && n_levels[w] <= weald::most_value_bins,
             "wide codes must not exceed the levels of their column");
@@ -87,15 +91,16 @@ class Part {
     const auto n_columns = static_cast<std::int64_t>(n_bins_.shape(0));
     require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
             "a part must have between 1 and 2^32 - 2 rows");
-    require(n_columns >= 1 &&
-                static_cast<std::int64_t>(codes_.shape(0)) == weald::Codes::bytes(n_rows, n_columns),
+    require(n_columns >= 1 && static_cast<std::int64_t>(codes_.shape(0)) ==
+                                  weald::Codes::bytes(n_rows, n_columns),
             "codes must have one byte per row and column plus seven bytes of padding");
     const weald::Codes view{codes_.data(), n_rows, static_cast<int>(n_columns), n_bins_.data()};
     saw_missing_ = check_codes(view, checked_threads(n_threads));
     data::Categories categories =
         with_levels(checked_categories(view, is_category, wide_columns, wide_codes_), n_levels);
     for (const data::WideColumn& wide : categories.wide)
-      saw_missing_[wide.column] = std::find(wide.codes, wide.codes + n_rows, 0) != wide.codes + n_rows;
+      saw_missing_[wide.column] =
+          std::find(wide.codes, wide.codes + n_rows, 0) != wide.codes + n_rows;
     is_category_ = categories.is_category;
     run([&] { part_.emplace(view, std::move(categories), n_threads); });
   }
@@ -167,7 +172,8 @@ class Part {
       const std::int64_t* const one = divisions.data() + i * division_size;
       splits[i] = checked_split(one, first_word, words, i);
       require(one[0] >= 0 && one[0] < n_nodes, "a division is of an unknown node");
-      require(one[1] > one[0] && one[1] < std::int64_t{1} << 30, "children come after their parent");
+      require(one[1] > one[0] && one[1] < std::int64_t{1} << 30,
+              "children come after their parent");
       n_nodes = std::max(n_nodes, static_cast<int>(one[1]) + 2);
       all.push_back({static_cast<int>(one[0]), static_cast<int>(one[1]), &splits[i], one[5] != 0,
                      one[6] != 0});
@@ -265,7 +271,8 @@ class AskedParts : public tree::Parts {
 
   target::Coarse coarse_sums(const target::Extremes&) override {
     const nb::gil_scoped_acquire hold;
-    const Integers sums = integers(asked("coarse_sums", nb::make_tuple(most_, copies_)), 0, 3 + n_limbs);
+    const Integers sums =
+        integers(asked("coarse_sums", nb::make_tuple(most_, copies_)), 0, 3 + n_limbs);
     target::Coarse coarse;
     coarse.positive = sums[0];
     coarse.negative = sums[1];
@@ -277,8 +284,8 @@ class AskedParts : public tree::Parts {
   Integers write(const target::Extremes&, const std::optional<target::Rounding>& rounding,
                  bool needs_count) override {
     const nb::gil_scoped_acquire hold;
-    const nb::tuple answer = asked(
-        "write", nb::make_tuple(most_, copies_, give(numbers_of(rounding)), needs_count));
+    const nb::tuple answer =
+        asked("write", nb::make_tuple(most_, copies_, give(numbers_of(rounding)), needs_count));
     const std::size_t size = rounding ? 1 : 2 + (needs_count && has_weight_ ? 1 : 0);
     require(answer.size() == 2, "an answer of the parts has a wrong size");
     root_ = integers(answer, 1, nb::cast<Vector<std::int64_t>>(answer[1]).shape(0));
@@ -326,8 +333,8 @@ class AskedParts : public tree::Parts {
                                             std::int64_t n_leaves) override {
     const nb::gil_scoped_acquire hold;
     const std::size_t n_sums = static_cast<std::size_t>(n_leaves) * 2;
-    const Integers limbs =
-        integers(asked("sums_of_leaves", nb::make_tuple(leaf_of_node, n_leaves)), 0, n_sums * n_limbs);
+    const Integers limbs = integers(asked("sums_of_leaves", nb::make_tuple(leaf_of_node, n_leaves)),
+                                    0, n_sums * n_limbs);
     std::vector<weald::Int128> sums;
     for (std::size_t i = 0; i < n_sums; ++i) sums.push_back(of_limbs(limbs.data() + i * n_limbs));
     return sums;
@@ -402,7 +409,8 @@ class PartsGrower {
     grower_ = std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
   }
 
-  // Grow one tree for each function ask(verb, *arguments), which asks all parts about its gradients.
+  // Grow one tree for each function ask(verb, *arguments), which asks all parts about its
+  // gradients.
   GrownTrees grow(const std::vector<nb::object>& asks, bool has_hessian, std::uint64_t member) {
     std::vector<tree::Tree> trees;
     for (const nb::object& ask : asks) {

@@ -97,7 +97,7 @@ class HistogramEngine : public tree::SplitEngine {
   std::optional<split::HistogramLayout> layout_, column_layout_;
 
   HistogramPool pool_;
-  std::vector<int> slot_of_;  // histogram slot of each node; -1: not kept
+  std::vector<int> slot_of_;             // histogram slot of each node; -1: not kept
   std::vector<std::int64_t> sent_left_;  // rows in parts elsewhere: how many a node sent left
   struct Expanded {
     int node = -1;

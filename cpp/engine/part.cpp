@@ -78,19 +78,18 @@ std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
   const auto [begin, end] = nodes_[division.node];
   const split::Split& split = *division.split;
   std::vector<std::uint8_t> sides;  // of each code of a categorical column
-  const auto test =
-      row_test(codes_, categories_, split.column, split.bin, split.missing_left,
-               split.left_set.empty() ? nullptr : split.left_set.data(),
-               layout_->levels_of(split.column), sides);
-  const std::int64_t middle = rows_.split(
-      begin, end, test, threads_for(end - begin),
-      [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
-          int worker) {
-        if (!division.looks_on) return;
-        split::add_rows(codes_, categories_, *layout_, channels_,
-                        division.counts_left ? left : right, 0,
-                        division.counts_left ? n_left : n_right, cells_of(worker));
-      });
+  const auto test = row_test(codes_, categories_, split.column, split.bin, split.missing_left,
+                             split.left_set.empty() ? nullptr : split.left_set.data(),
+                             layout_->levels_of(split.column), sides);
+  const std::int64_t middle =
+      rows_.split(begin, end, test, threads_for(end - begin),
+                  [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
+                      int worker) {
+                    if (!division.looks_on) return;
+                    split::add_rows(codes_, categories_, *layout_, channels_,
+                                    division.counts_left ? left : right, 0,
+                                    division.counts_left ? n_left : n_right, cells_of(worker));
+                  });
   if (division.looks_on) add_all(cells);
   nodes_[division.left] = {begin, middle};
   nodes_[division.left + 1] = {middle, end};

@@ -15,7 +15,8 @@
 
 namespace weald::engine {
 
-// It knows no splits but those it is told, and answers with integers that are summed over all parts.
+// It knows no splits but those it is told, and answers with integers that are summed over all
+// parts.
 class Part {
  public:
   Part(const Codes& codes, data::Categories categories, int n_threads);
@@ -47,7 +48,8 @@ class Part {
   std::int64_t divide(const tree::Division& division, std::int64_t* cells);
   void add_copies(int node, std::int64_t* counts) const;
   // Also writes the leaf of each row.
-  void add_sums(const std::vector<int>& leaf_of_node, Int128* sums, std::int32_t* leaf_of_row) const;
+  void add_sums(const std::vector<int>& leaf_of_node, Int128* sums,
+                std::int32_t* leaf_of_row) const;
 
  private:
   struct Range {

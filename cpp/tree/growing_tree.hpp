@@ -29,8 +29,8 @@ struct Node {
 struct GrowingTree {
   target::Channels channels;
   Partition rows;
-  Parts* parts = nullptr;  // not null: the rows lie there, and `rows` and `channels` have none
-  std::vector<Node> nodes;           // root first, children after their parent; see `ahead`
+  Parts* parts = nullptr;   // not null: the rows lie there, and `rows` and `channels` have none
+  std::vector<Node> nodes;  // root first, children after their parent; see `ahead`
   std::vector<std::int64_t> totals;  // [node][cell]
   std::int64_t n_leaves = 1;
 

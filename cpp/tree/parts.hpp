@@ -20,8 +20,8 @@ struct Division {
 };
 
 // Every answer is that of all parts together: maxima, or sums of integers, so that neither the
-// number of parts nor which rows they hold matters. Each part answers from its rows as `engine::Part`
-// does.
+// number of parts nor which rows they hold matters. Each part answers from its rows as
+// `engine::Part` does.
 class Parts {
  public:
   virtual ~Parts() = default;

@@ -176,8 +176,7 @@ class Writer {
         growing_tree_.parts->sums_of_leaves(order_.leaf, growing_tree_.n_leaves);
     for (std::size_t i = 0; i < order_.leaf.size(); ++i)
       for (std::size_t t = 0; order_.leaf[i] >= 0 && t < n_totals_; ++t)
-        exact_[i * n_totals_ + t] =
-            sums[static_cast<std::size_t>(order_.leaf[i]) * n_totals_ + t];
+        exact_[i * n_totals_ + t] = sums[static_cast<std::size_t>(order_.leaf[i]) * n_totals_ + t];
   }
 
   void sum_leaf_by_leaf() {

@@ -47,8 +47,7 @@ class PredictsNumbers(ScoredRegressor):
         """
         if is_dask(X):
             check_is_fitted(self)
-            width = (len(self._fitted_loss.losses),) if self._predicts_quantiles else ()
-            like = np.empty((0, *width))
+            like = np.empty((0, self._fitted_loss.n_scores) if self._predicts_quantiles else 0)
             return lazy_prediction(self, "predict", X, like, (return_std, offset), n_rounds)
         if not return_std:
             return self._in_shape(self._predictions(X, offset, n_rounds))

@@ -222,9 +222,8 @@ or object, default="squared_error"
         """
         with self._fitting():
             if is_dask(X):
-                validation = X_val, y_val, sample_weight_val
-                beside = (sample_weight, *validation, groups, offset, offset_val)
-                return fit_on_dask(self, X, y, beside)
+                of_validation = X_val, y_val, sample_weight_val, offset_val
+                return fit_on_dask(self, X, y, sample_weight, groups, offset, *of_validation)
             y, sample_weight = read_once(y, sample_weight)
             loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
@@ -422,9 +421,8 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         """
         with self._fitting():
             if is_dask(X):
-                validation = X_val, y_val, sample_weight_val
-                beside = (sample_weight, *validation, groups, offset, offset_val)
-                return fit_on_dask(self, X, y, beside)
+                of_validation = X_val, y_val, sample_weight_val, offset_val
+                return fit_on_dask(self, X, y, sample_weight, groups, offset, *of_validation)
             y, sample_weight = read_once(y, sample_weight)
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)

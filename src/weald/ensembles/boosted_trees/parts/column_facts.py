@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data import ColumnPlan
-from weald.data.columns import Category, Level, Moment, Number, Ordered, Span, count_levels
+from weald.data.columns import (
+    Category,
+    Column,
+    Level,
+    Moment,
+    Number,
+    Ordered,
+    Span,
+    count_levels,
+)
 from weald.data.level_means import LevelRule
-from weald.data.plan import Column, is_read_as_category
+from weald.data.plan import is_read_as_category
 from weald.data.text_columns import advise_of_text
 from weald.data.values import Kind, Values
 
@@ -87,7 +96,7 @@ def plan_of_parts(
     rule
         Which columns would get target statistics, which parts do not support.
     """
-    columns = []
+    columns: list[Column] = []
     for i, of_column in enumerate(zip(*parts, strict=True)):
         is_category = None if chosen is None else bool(chosen[i])
         columns.append(_column_of(of_column, is_category, n_rows, rule))

@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,11 @@ _ONLY: Mapping[str, Any] = {
 }
 _BESIDE = (
     "sample_weight",
+    "groups",
+    "offset",
     "X_val",
     "y_val",
     "sample_weight_val",
-    "groups",
-    "offset",
     "offset_val",
 )
 _SMOOTH = ("squared_error", "poisson", "gamma", "tweedie", "log_loss", "exponential")
@@ -64,6 +64,10 @@ class _Agreed:
     loss: BuiltinLoss
     class_counts: NDArray[np.int64] | None = None
     target_range: tuple[float, float] = (0.0, 0.0)
+
+
+# BoostedTreesClassifier or BoostedTreesRegressor, whose module imports this one.
+Model = TypeVar("Model", bound=Any)
 
 
 class PartitionedTable(Protocol):
@@ -81,8 +85,8 @@ class PartitionedTable(Protocol):
         ...
 
 
-def fit_on_dask(model: Any, X: Any, y: Any, beside: Sequence[Any]) -> Any:
-    """Fit a model on Dask collections; `beside` are the further arguments of `fit`, in order."""
+def fit_on_dask(model: Model, X: Any, y: Any, *beside: Any) -> Model:
+    """Fit a model on Dask collections; `beside` are the further arguments of `fit`."""
     _check_supported(model, beside)
     frame_names(X)  # refuses names that are not unique
     # Not before: it imports Dask.
@@ -90,7 +94,7 @@ def fit_on_dask(model: Any, X: Any, y: Any, beside: Sequence[Any]) -> Any:
     return fit_on_partitions(model, tables.DaskTable(X, y))
 
 
-def fit_on_partitions(model: Any, table: PartitionedTable) -> Any:
+def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
     """Fit a model; it is that of the same rows in one table in memory.
 
     Parameters

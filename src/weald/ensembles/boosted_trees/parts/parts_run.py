@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald import _native
 from weald.data import ColumnPlan
@@ -172,7 +173,7 @@ class PartsRun:
 
     def _found_bins(self) -> Bins:
         """The bins of all columns, from the distinct values of one column after the other."""
-        cuts: list[Floats] = []
+        cuts: list[NDArray[Any]] = []
         levels = [0 if one is None else len(one) for one in self._settings.plan.levels]
         for c, n_levels in enumerate(levels):
             if n_levels:

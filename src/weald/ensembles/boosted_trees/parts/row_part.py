@@ -89,8 +89,8 @@ class RowPart:
 
     def distinct(self, column: int) -> Answer:
         """The distinct values of a column, sorted, and the number of rows of each."""
-        values = side_by_side([self._columns[column]])[:, 0]
-        values, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        found = side_by_side([self._columns[column]])[:, 0]
+        values, counts = np.unique(found[~np.isnan(found)], return_counts=True)
         return values, counts.astype(np.int64)
 
     def total_target(self, exponent: int) -> Answer:
@@ -185,7 +185,8 @@ class RowPart:
             hessian = self._hessian[tree] if self._has_hessian else None
             return self._part.look(self._gradient[tree], hessian, "automatic")
         if verb == "sums_of_leaves":
-            return self._part.sums_of_leaves(*arguments, self._leaves[tree])
+            leaf_of_node, n_leaves = arguments
+            return self._part.sums_of_leaves(leaf_of_node, n_leaves, self._leaves[tree])
         answer: Answer = getattr(self._part, verb)(*arguments)
         return answer
 
@@ -202,4 +203,5 @@ def _sum_of_hashes(columns: Sequence[NDArray[Any]], y: Floats, n_threads: int) -
     for begin in range(0, len(columns), _BATCH):
         batch = side_by_side(list(columns[begin : begin + _BATCH]))
         _native.hash_more(batch, hashes, n_threads)
-    return hashes.view(np.int64).sum(axis=0)
+    total: NDArray[Any] = hashes.view(np.int64).sum(axis=0)
+    return total
