@@ -131,6 +131,13 @@ def test_extreme_targets_and_many_rows() -> None:
     check_same(BoostedTreesClassifier(quality="fast", n_estimators=4, n_jobs=1), X, classes, (7,))
 
 
+def test_several_threads_in_each_part() -> None:
+    """As many rows as are shared out among threads, in histograms and in partitions."""
+    X = numbers(40_000, seed=17)
+    y = np.nan_to_num(X[:, 0]) + np.random.default_rng(18).normal(size=40_000)
+    check_same(BoostedTreesRegressor(quality="fast", n_estimators=3, n_jobs=3), X, y, (2,))
+
+
 def test_constant_target_and_single_class() -> None:
     X = numbers(60, seed=14)
     check_same(BoostedTreesRegressor(quality="fast", n_jobs=1), X, np.full(60, 0.1), (3,))
