@@ -50,7 +50,8 @@ class LocalParts:
 
     def make(self) -> None:
         self.n_made += 1
-        self._parts = [RowPart.read([X], [y], self._spec, self._spec.n_threads or 1) for X, y in self._pairs]
+        n_threads = self._spec.n_threads or 1
+        self._parts = [RowPart.read([X], [y], self._spec, n_threads) for X, y in self._pairs]
 
     def ask(self, question: str, *arguments: Any) -> Answer:
         self.n_asked += 1
