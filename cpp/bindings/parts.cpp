@@ -172,9 +172,8 @@ class Part {
       const std::int64_t* const one = divisions.data() + i * division_size;
       splits[i] = checked_split(one, first_word, words, i);
       require(one[0] >= 0 && one[0] < n_nodes, "a division is of an unknown node");
-      require(one[1] > one[0] && one[1] < std::int64_t{1} << 30,
-              "children come after their parent");
-      n_nodes = std::max(n_nodes, static_cast<int>(one[1]) + 2);
+      require(one[1] == n_nodes, "children must be numbered in the order of divisions");
+      n_nodes += 2;
       all.push_back({static_cast<int>(one[0]), static_cast<int>(one[1]), &splits[i], one[5] != 0,
                      one[6] != 0});
       n_looking += one[6] != 0;
@@ -398,6 +397,10 @@ class PartsGrower {
               "wide_columns must be categorical columns in increasing order");
       categories.wide.push_back({wide_columns[w], nullptr, n_levels[w]});
     }
+    const auto& direction = params_.params.split.direction;
+    for (std::size_t c = 0; c < direction.size() && c < categories.is_category.size(); ++c)
+      require(direction[c] == 0.0 || categories.is_category[c] == 0,
+              "categorical columns cannot have a direction");
     const weald::Codes view{nullptr, 0, n_columns, n_bins_.data()};
     const auto table = std::make_shared<const split::HistogramTable>(
         view, std::move(categories),

@@ -141,7 +141,7 @@ def test_wrong_questions_are_refused() -> None:
         part.add_rows(1)
     for numbers, message in [
         ((3, 4, 0, 1, 0, 1, 1), "unknown node"),
-        ((0, 0, 0, 1, 0, 1, 1), "after their parent"),
+        ((0, 0, 0, 1, 0, 1, 1), "numbered in the order"),
         ((0, 1, 1, 1, 0, 1, 1), "unknown column"),
         ((0, 1, 0, 9, 0, 1, 1), "bin is out of range"),
     ]:

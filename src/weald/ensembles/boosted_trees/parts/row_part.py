@@ -16,8 +16,8 @@ from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
 from weald.losses import BuiltinLoss
 from weald.trees import Forest
 
-# Columns that are binned at once, to save memory.
-_BATCH = 16
+# Columns that are binned, and rows that are predicted at once, to save memory.
+_BATCH, _BLOCK = 16, 2**16
 
 # Numbers of columns by whose hashes the rows of the training loss are drawn, as in one table.
 WIDTHS = (0, 2, 16)
@@ -116,12 +116,11 @@ class RowPart:
 
     def start(self, forest: Forest) -> Answer:
         """Set the scores to those of the trees so far; of none, the base scores."""
-        if forest.n_trees == 0:
-            self._scores = np.repeat(forest.base_score[:, np.newaxis], len(self._y), axis=1)
-        else:
-            table = side_by_side(self._columns)
-            scores = forest.predict(table, n_threads=self._loss.n_threads)
-            self._scores = np.ascontiguousarray(scores.T)
+        self._scores = np.repeat(forest.base_score[:, np.newaxis], len(self._y), axis=1)
+        for begin in range(0, len(self._y) if forest.n_trees else 0, _BLOCK):
+            rows = slice(begin, begin + _BLOCK)
+            table = side_by_side([column[rows] for column in self._columns])
+            self._scores[:, rows] = forest.predict(table, n_threads=self._loss.n_threads).T
         return ()
 
     def code(self, bins: Bins) -> Answer:
