@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from distributed import Client, KilledWorker, get_client, get_worker, wait
+from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 
 from weald.ensembles.boosted_trees.parts.dask_tables import column_names, paired_partitions
@@ -22,7 +23,14 @@ _CHILDREN = 8
 _LOOKS, _PATIENCE = 2.0, 600.0
 
 # What tells that a worker does not answer; errors of a part itself come as answers.
-_LOST = (OSError, CommClosedError, TimeoutError, KilledWorker, RuntimeError)
+_LOST = (
+    OSError,
+    CommClosedError,
+    TimeoutError,
+    KilledWorker,
+    FutureCancelledError,
+    RuntimeError,
+)
 
 
 class PartActor:
@@ -60,6 +68,8 @@ class PartActor:
 
 
 async def _within(answer: Any) -> Any:
+    """The answer of another actor, or TimeoutError."""
+
     async def awaited() -> Any:
         return await answer
 
@@ -170,10 +180,9 @@ class DaskParts:
 
     def _place(self, computed: Sequence[tuple[Any, Any]]) -> None:
         """Make an actor on each worker that gets partitions."""
-        workers = sorted(self._client.nthreads())
-        self._workers = set(workers)
         tables, targets = [X for X, _ in computed], [y for _, y in computed]
-        self._wait_for([*tables, *targets])
+        self._wait_for_partitions([*tables, *targets])
+        workers = sorted(self._client.nthreads())
         shares = shares_of_workers(self._n_rows, self._holders(tables), workers)
         self._workers = set(shares)
         self._futures = [
@@ -198,17 +207,27 @@ class DaskParts:
         has = self._client.who_has(tables)
         return [next(iter(has.get(one.key, ())), None) for one in tables]
 
+    def _wait_for_partitions(self, futures: Sequence[Any]) -> None:
+        """Wait until all partitions are computed, which may take long; but only with workers.
+
+        Dask computes what a lost worker held again, by itself.
+        """
+        while True:
+            try:
+                wait(futures, timeout=_LOOKS)
+            except TimeoutError:
+                self._client.wait_for_workers(1, timeout=_PATIENCE)
+            else:
+                return
+
     def _wait_for(self, futures: Sequence[Any]) -> None:
-        """Wait until all futures are computed, or raise the error of one."""
+        """Wait until all actors are made, or raise the error of one."""
         begin = time.monotonic()
         while any(future.status == "pending" for future in futures):
             try:
                 wait(futures, timeout=_LOOKS)
             except TimeoutError:
                 self._look(begin)
-        for future in futures:
-            if future.status != "finished":
-                future.result(timeout=_PATIENCE)
 
     def _waited(self, answer: Any) -> Any:
         """The result of an actor's method, or TimeoutError if a worker is gone or too slow."""

@@ -163,7 +163,7 @@ def _train(
     forest = run.train()
     if run.n_restored:
         advise(
-            f"Workers were lost {run.n_restored} times during the fit; their partitions were read "
+            f"Workers were lost {run.n_restored} times during the fit; the partitions were read "
             "again, and the model is the same as without."
         )
     curves = {TRAIN_LOSS: run.curve}
