@@ -113,7 +113,7 @@ tree::Partition::Test HistogramEngine::test_of(const split::Split& split,
                                                std::vector<std::uint8_t>& sides) const {
   const std::uint64_t* const left_set = split.left_set.empty() ? nullptr : split.left_set.data();
   return row_test(codes_, categories_, split.column, split.bin, split.missing_left, left_set,
-                  column_layout_->levels_of(split.column), sides);
+                  sides);
 }
 
 void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const {
@@ -122,9 +122,9 @@ void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
   for (std::size_t i = 0; i < tests.size(); ++i) {
     if (tree.feature[i] < 0) continue;
     const std::int32_t set = tree.category_set[i];
-    tests[i] = row_test(codes_, categories_, tree.feature[i], tree.code[i],
-                        tree.missing_left[i] != 0, set < 0 ? nullptr : tree.words_of(set),
-                        column_layout_->levels_of(tree.feature[i]), sides[i]);
+    tests[i] =
+        row_test(codes_, categories_, tree.feature[i], tree.code[i], tree.missing_left[i] != 0,
+                 set < 0 ? nullptr : tree.words_of(set), sides[i]);
   }
   part_unseen_rows(tree, tests, channels_.target(), codes_.n_rows, n_threads_, leaf_of_row);
 }

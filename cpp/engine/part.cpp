@@ -79,8 +79,7 @@ std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
   const split::Split& split = *division.split;
   std::vector<std::uint8_t> sides;  // of each code of a categorical column
   const auto test = row_test(codes_, categories_, split.column, split.bin, split.missing_left,
-                             split.left_set.empty() ? nullptr : split.left_set.data(),
-                             layout_->levels_of(split.column), sides);
+                             split.left_set.empty() ? nullptr : split.left_set.data(), sides);
   const std::int64_t middle =
       rows_.split(begin, end, test, threads_for(end - begin),
                   [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
