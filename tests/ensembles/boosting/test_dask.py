@@ -95,6 +95,21 @@ def test_frames_with_empty_partitions(client: Any) -> None:
         np.testing.assert_array_equal(answer.index, table.index)
 
 
+def test_files_of_which_y_is_one_column(client: Any, tmp_path: Any) -> None:
+    """Dask reads few columns of files in fewer partitions than many, unless it is told not to."""
+    table = frame(300)
+    for i in range(3):
+        table.iloc[100 * i : 100 * i + 100].to_parquet(tmp_path / f"{i}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    columns = [name for name in table if name != "label"]
+    model = BoostedTreesClassifier(**FAST).fit(table[columns], table["label"])
+    on_workers = BoostedTreesClassifier(**FAST).fit(lazy[columns], lazy["label"])
+    assert on_workers.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(
+        on_workers.predict(lazy[columns]).compute(), model.predict(table[columns])
+    )
+
+
 def test_two_fits_at_once(client: Any) -> None:
     X, y = table(400)
     dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)

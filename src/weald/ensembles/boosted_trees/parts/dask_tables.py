@@ -25,13 +25,26 @@ def paired_partitions(X: Any, y: Any) -> list[tuple[Any, Any]]:
             f"X is a Dask collection and y is a {type(y).__name__}. Pass y as a Dask series or "
             "array with the same partitions as X."
         )
-    tables, targets = _delayed(X, "X"), _delayed(y, "y")
-    if len(tables) != len(targets):
+    for collection, name, n_axes in ((X, "X", 2), (y, "y", 1)):
+        if getattr(collection, "ndim", n_axes) != n_axes:
+            raise ValueError(f"{name} has {collection.ndim} dimensions, expected {n_axes}.")
+    n_partitions = [_n_partitions(collection) for collection in (X, y)]
+    if n_partitions[0] != n_partitions[1]:
         raise ValueError(
-            f"X has {len(tables)} partitions and y has {len(targets)}: they must be the same. Take "
-            "both from one data frame, or repartition them alike."
+            f"X has {n_partitions[0]} partitions and y has {n_partitions[1]}: they must be the "
+            "same. Take both from one data frame, or repartition them alike."
         )
+    if hasattr(X, "map_partitions") and hasattr(y, "map_partitions"):
+        return _delayed_together(X, y)
+    tables, targets = _delayed(X, "X"), _delayed(y, "y")
     return list(zip(tables, targets, strict=True))
+
+
+def _n_partitions(collection: Any) -> int:
+    """Number of partitions of the rows."""
+    if hasattr(collection, "chunks"):
+        return int(collection.numblocks[0])
+    return int(getattr(collection, "npartitions", 0))
 
 
 def _delayed(collection: Any, name: str) -> list[Any]:
@@ -40,13 +53,33 @@ def _delayed(collection: Any, name: str) -> list[Any]:
             f"{name} is a Dask {type(collection).__name__}, which is not a table. Pass a Dask data "
             "frame or array."
         )
-    if hasattr(collection, "chunks"):
-        n_axes = 2 if name == "X" else 1
-        if collection.ndim != n_axes:
-            raise ValueError(f"{name} has {collection.ndim} dimensions, expected {n_axes}.")
-        if n_axes == 2 and collection.numblocks[1] > 1:
-            collection = collection.rechunk({1: -1})
+    if hasattr(collection, "chunks") and collection.ndim == 2 and collection.numblocks[1] > 1:
+        collection = collection.rechunk({1: -1})
     return list(np.ravel(collection.to_delayed()))
+
+
+def _delayed_together(X: Any, y: Any) -> list[tuple[Any, Any]]:
+    """The partitions of a frame and a series, as one collection.
+
+    On its own, Dask would read few columns of files, such as y, in fewer partitions than many.
+    """
+    delayed = importlib.import_module("dask").delayed
+    meta = importlib.import_module("pandas").Series([], dtype=object)
+    pairs = importlib.import_module("dask.dataframe").map_partitions(
+        _in_one_cell, X, y, meta=meta, align_dataframes=False
+    )
+    take = delayed(_of_the_cell)
+    return [(take(pair, 0), take(pair, 1)) for pair in pairs.to_delayed()]
+
+
+def _in_one_cell(X: Any, y: Any) -> Any:
+    cell = importlib.import_module("pandas").Series([None], dtype=object)
+    cell.iat[0] = (X, y)
+    return cell
+
+
+def _of_the_cell(cell: Any, i: int) -> Any:
+    return cell.iat[0][i]
 
 
 def column_names(X: Any) -> list[Any] | None:
