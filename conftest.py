@@ -9,9 +9,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+# Needs the extra weald[dask].
+collect_ignore = (
+    [] if find_spec("distributed") else ["src/weald/ensembles/boosted_trees/parts/dask_parts.py"]
+)
 
 _FIRST_USE = {"README.md", "first_five_minutes.md"}
 

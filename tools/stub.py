@@ -27,6 +27,18 @@ RETURNS = {
         "tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64], "
         "NDArray[numpy.uint64]]",
     ),
+    **dict.fromkeys(
+        (
+            "add_rows",
+            "coarse_sums",
+            "copies_by_code",
+            "divide",
+            "look",
+            "sums_of_leaves",
+            "write",
+        ),
+        ("tuple", "tuple[NDArray[Any], ...]"),
+    ),
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "grow": ("dict", "dict[str, NDArray[Any]]"),
     "grow_forest": ("dict", "dict[str, NDArray[Any]]"),

@@ -173,6 +173,7 @@ void bind_grown_trees(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_rotation(nb::module_& m);
 void bind_options(nb::module_& m);
+void bind_parts(nb::module_& m);
 void bind_stumps(nb::module_& m);
 void bind_survival(nb::module_& m);
 void bind_predictor(nb::module_& m);

@@ -4,6 +4,16 @@
 
 namespace weald::bindings {
 
+void find_thresholds(tree::Tree& tree, const double* cuts, const std::int64_t* first) {
+  for (std::size_t i = 0; i < tree.feature.size(); ++i) {
+    const std::int32_t column = tree.feature[i];
+    if (column < 0 || tree.category_set[i] >= 0) continue;
+    const std::int64_t position = first[column] + tree.code[i] - 1;
+    tree.threshold[i] =
+        position == first[column + 1] ? std::numeric_limits<double>::infinity() : cuts[position];
+  }
+}
+
 nb::dict arrays_of(tree::Tree tree) {
   const auto n_outputs = static_cast<std::size_t>(tree.n_outputs);
   const std::size_t n_leaves = tree.value.size() / n_outputs;

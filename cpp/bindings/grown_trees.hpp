@@ -8,6 +8,10 @@
 
 namespace weald::bindings {
 
+// The core uses codes only: convert the last bin on the left of each split to a threshold. After
+// the last bin every value goes left, and only missing ones right.
+void find_thresholds(tree::Tree& tree, const double* cuts, const std::int64_t* first);
+
 // The arrays of one tree.
 nb::dict arrays_of(tree::Tree tree);
 

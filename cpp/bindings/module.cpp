@@ -57,6 +57,7 @@ NB_MODULE(_native, m) {
   weald::bindings::bind_losses(m);
   weald::bindings::bind_rotation(m);
   weald::bindings::bind_options(m);
+  weald::bindings::bind_parts(m);
   weald::bindings::bind_searches(m);
   weald::bindings::bind_stumps(m);
   weald::bindings::bind_survival(m);

@@ -279,25 +279,12 @@ class Grower {
     }
   }
 
-  // The core uses codes only: convert the last bin on the left of each split to a threshold. After
-  // the last bin every value goes left, and only missing ones right.
-  void find_thresholds(tree::Tree& tree) const {
-    const std::int64_t* const first = held_.first->data();
-    for (std::size_t i = 0; i < tree.feature.size(); ++i) {
-      const std::int32_t column = tree.feature[i];
-      if (column < 0 || tree.category_set[i] >= 0) continue;
-      const std::int64_t position = first[column] + tree.code[i] - 1;
-      tree.threshold[i] = position == first[column + 1] ? std::numeric_limits<double>::infinity()
-                                                        : held_.cuts->data()[position];
-    }
-  }
-
   std::vector<tree::Tree> grown(const std::vector<target::Target>& targets,
                                 const std::vector<std::int32_t*>& leaf_of_row) {
     std::vector<tree::Tree> trees;
     run([&] { trees = round_grower_->grow(targets, leaf_of_row); });
     if (has_codes_)
-      for (tree::Tree& tree : trees) find_thresholds(tree);
+      for (tree::Tree& tree : trees) find_thresholds(tree, held_.cuts->data(), held_.first->data());
     return trees;
   }
 

@@ -6,6 +6,7 @@
 
 #include "base/parallel.hpp"
 #include "engine/level_search.hpp"
+#include "engine/row_test.hpp"
 #include "kernels/kernels.hpp"
 #include "split/category_search.hpp"
 
@@ -63,16 +64,18 @@ void HistogramEngine::start() {
 
 // Concurrent nodes must not create slots or grow the list: reserve one slot for the lighter child
 // of each node, and one for the other child if the parent's histogram was not kept.
-void HistogramEngine::expect(const std::vector<int>& nodes) {
+void HistogramEngine::expect(const std::vector<tree::Announced>& nodes) {
   if (in_order_) return;
   slot_of_.resize(growing_tree_.nodes.size(), -1);
   if (nodes.size() >= 2) pool_.reserve(2 * nodes.size());
+  if (growing_tree_.parts) divide_elsewhere(nodes);
 }
 
 // The lighter child's histogram is built during partitioning, while the rows' codes are in cache.
 std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   if (in_order_) return ordered_.send_rows(node);
   const tree::Node& parent = growing_tree_.nodes[node];
+  if (growing_tree_.parts) return parent.begin + sent_left_[node];
   const bool count_left = is_left_lighter(node);
   const std::int64_t n_rows = parent.n_rows();
   const int n_threads = static_cast<int>(
@@ -112,24 +115,8 @@ bool HistogramEngine::is_left_lighter(int parent) const {
 tree::Partition::Test HistogramEngine::test_of(const split::Split& split,
                                                std::vector<std::uint8_t>& sides) const {
   const std::uint64_t* const left_set = split.left_set.empty() ? nullptr : split.left_set.data();
-  return test_of(split.column, split.bin, split.missing_left, left_set, sides);
-}
-
-tree::Partition::Test HistogramEngine::test_of(int column, int bin, bool missing_left,
-                                               const std::uint64_t* left_set,
-                                               std::vector<std::uint8_t>& sides) const {
-  const Code offset = missing_left ? 0 : 1;
-  const auto [codes, stride] = codes_.column(column);
-  tree::Partition::Test test{codes, stride, offset, static_cast<Code>(bin - offset)};
-  const int wide = categories_.wide_place(column);
-  if (!left_set && wide < 0) return test;
-  const int n_levels = column_layout_->levels_of(column);
-  sides.assign(static_cast<std::size_t>(n_levels) + 1, missing_left);
-  for (int level = 0; level < n_levels; ++level)
-    sides[level + 1] = left_set ? data::in_set(left_set, level) : level < bin;
-  test.goes_left = sides.data();
-  if (wide >= 0) test.wide_codes = categories_.wide[wide].codes;
-  return test;
+  return row_test(codes_, categories_, split.column, split.bin, split.missing_left, left_set,
+                  sides);
 }
 
 void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const {
@@ -138,8 +125,9 @@ void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
   for (std::size_t i = 0; i < tests.size(); ++i) {
     if (tree.feature[i] < 0) continue;
     const std::int32_t set = tree.category_set[i];
-    tests[i] = test_of(tree.feature[i], tree.code[i], tree.missing_left[i] != 0,
-                       set < 0 ? nullptr : tree.words_of(set), sides[i]);
+    tests[i] =
+        row_test(codes_, categories_, tree.feature[i], tree.code[i], tree.missing_left[i] != 0,
+                 set < 0 ? nullptr : tree.words_of(set), sides[i]);
   }
   part_unseen_rows(tree, tests, channels_.target(), codes_.n_rows, n_threads_, leaf_of_row);
 }
@@ -191,6 +179,12 @@ void HistogramEngine::complete(int node, int slot) {
 // Build the histogram of a node from its rows; returns its slot.
 int HistogramEngine::fill_histogram(int node) {
   const split::HistogramLayout& layout = *layout_;
+  if (growing_tree_.parts) {
+    const int slot = pool_.take();
+    std::fill_n(cells_of(slot), layout.size(), 0);
+    growing_tree_.parts->add_rows(node, cells_of(slot), layout.size());
+    return slot;
+  }
   const std::int64_t n = growing_tree_.nodes[node].n_rows();
   const int n_threads = threads_for(n);
   const std::int64_t fitting = std::max<std::int64_t>(1, pool_bytes / (8 * layout.size()));
@@ -361,10 +355,14 @@ split::Split HistogramEngine::decided(int node, std::vector<kernels::LaneBests> 
                                       data::CandidateColumns columns) {
   const split::PackedSearch search = packed_search(node);
   const std::int64_t* const cells = columns_of_node(node);
-  const auto decide = [&] {
-    return search.decide(found, cells, columns, growing_tree_.rows_of(node),
-                         growing_tree_.nodes[node].n_rows());
-  };
+  split::CountedRows rows;
+  if (growing_tree_.parts)
+    rows.elsewhere = [&](const std::vector<int>& of) {
+      return growing_tree_.copies_elsewhere(node, of, *column_layout_);
+    };
+  else
+    rows = {growing_tree_.rows_of(node), growing_tree_.nodes[node].n_rows()};
+  const auto decide = [&] { return search.decide(found, cells, columns, rows); };
   split::PackedSearch::Decided best = decide();
   if (best.any_admitted || columns.is_all()) return best.split;
   for (int part = 0; part < static_cast<int>(found.size()); ++part)
@@ -445,7 +443,8 @@ std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes,
   slot_of_.resize(growing_tree_.nodes.size(), -1);
   std::vector<const std::int64_t*> kept(nodes.size(), nullptr);
   for (const int node : nodes)
-    if (slot_of_[node] < 0 && has_room()) slot_of_[node] = fill_histogram(node);
+    if (slot_of_[node] < 0 && (growing_tree_.parts || has_room()))
+      slot_of_[node] = fill_histogram(node);
   const std::int64_t n_cells = static_cast<std::int64_t>(nodes.size()) * column_layout_->size();
   const int n_threads = n_cells < worth_a_thread ? 1 : n_threads_;
   // With feature bundles, all nodes are expanded, or none if that takes too much memory.

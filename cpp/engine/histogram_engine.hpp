@@ -27,7 +27,7 @@ class HistogramEngine : public tree::SplitEngine {
 
   void start() override;
   bool allows_concurrent_nodes() const override { return !bundles_.any() && !in_order_; }
-  void expect(const std::vector<int>& nodes) override;
+  void expect(const std::vector<tree::Announced>& nodes) override;
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const tree::Siblings& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
@@ -70,13 +70,11 @@ class HistogramEngine : public tree::SplitEngine {
 
   bool is_left_lighter(int parent) const;
   tree::Partition::Test test_of(const split::Split& split, std::vector<std::uint8_t>& sides) const;
-  tree::Partition::Test test_of(int column, int bin, bool missing_left,
-                                const std::uint64_t* left_set,
-                                std::vector<std::uint8_t>& sides) const;
   std::int64_t* cells_of_node(int node) { return cells_of(slot_of_[node]); }
   const std::int64_t* columns_of_node(int node);
   std::int64_t* cells_of(int slot) { return pool_.cells_of(slot); }
   int fill_histogram(int node);
+  void divide_elsewhere(const std::vector<tree::Announced>& nodes);
   bool counts_by_lists(std::int64_t n_rows) const;
   void count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
              std::int64_t* cells) const;
@@ -98,7 +96,8 @@ class HistogramEngine : public tree::SplitEngine {
   std::optional<split::HistogramLayout> layout_, column_layout_;
 
   HistogramPool pool_;
-  std::vector<int> slot_of_;  // histogram slot of each node; -1: not kept
+  std::vector<int> slot_of_;             // histogram slot of each node; -1: not kept
+  std::vector<std::int64_t> sent_left_;  // rows in parts elsewhere: how many a node sent left
   struct Expanded {
     int node = -1;
     std::vector<std::int64_t> cells;

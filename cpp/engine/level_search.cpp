@@ -158,6 +158,12 @@ const std::int64_t* LevelSearch::cells_of(std::size_t i, int column,
 // Add the copies of each code of a column in the i-th node.
 void LevelSearch::count_copies(std::size_t i, int column, std::int64_t* counts,
                                std::int64_t stride) const {
+  if (growing_tree_.parts) {
+    const auto by_code = growing_tree_.copies_elsewhere(nodes_[i], {column}, layout_)[0];
+    for (std::size_t code = 0; code < by_code.size(); ++code)
+      counts[static_cast<std::int64_t>(code) * stride] += by_code[code];
+    return;
+  }
   const Row* const rows = growing_tree_.rows_of(nodes_[i]);
   const std::int64_t n = growing_tree_.nodes[nodes_[i]].n_rows();
   const auto count = [&](const auto* codes, std::int64_t step) {

@@ -95,12 +95,8 @@ tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row)
                            target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
                            params_.n_threads);
   prepare(target, growing_tree_.rows.at(0), growing_tree_.rows.size());
-  all_.reset();  // the last tree may have failed
   growing_tree_.start();
-  engine_->start();
-  params_.growth == tree::Growth::symmetric ? run_level_by_level() : run_node_by_node();
-  if (all_) growing_tree_.channels = *std::exchange(all_, std::nullopt);
-  if (params_.prune_gain > 0.0) prune();
+  run();
   const bool is_median = criterion_ == forest::MedianScan::name;
   tree::Tree tree =
       write_tree(growing_tree_, is_median ? std::string_view(criteria::Variance::name) : criterion_,
@@ -110,6 +106,45 @@ tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row)
   if (!growing_tree_.rows.holds_all_rows() && params_.sends_unseen_rows)
     engine_->send_unseen_rows(tree, leaf_of_row);
   return tree;
+}
+
+tree::Tree Grower::grow(tree::Parts& parts, std::uint64_t member) {
+  if (criterion_ != criteria::Newton::name || params_.split.takes_any_gain())
+    throw std::invalid_argument("rows in parts need the newton criterion and a least gain");
+  growing_tree_.parts = &parts;
+  prepare_parts(member);
+  run();
+  return write_tree(growing_tree_, criterion_, params_.split.penalty, params_.n_threads, nullptr);
+}
+
+// As `prepare`, in steps; the channels take scales and sums of all parts, but have no rows.
+void Grower::prepare_parts(std::uint64_t member) {
+  tree::Parts& parts = *growing_tree_.parts;
+  target::Channels& channels = growing_tree_.channels;
+  static constexpr double no_row = 0.0;
+  target::Target target;
+  target.sums = &no_row;
+  target.weight = parts.has_weight() ? &no_row : nullptr;
+  target.member = member;
+  channels.look(target, 0, nullptr, 0, params_.cells, params_.n_threads);
+  const bool needs_count = params_.split.min_samples_leaf > 1;
+  const target::Extremes all = parts.look();
+  channels.set_scales(all, nullptr, 0);
+  std::optional<target::Rounding> rounding;
+  if (params_.cells != target::Cells::wide)
+    rounding = channels.rounding(all, parts.coarse_sums(all));
+  channels.write(all, rounding, nullptr, 0, needs_count);
+  channels.set_totals(parts.write(all, rounding, needs_count).data());
+  growing_tree_.start(all.copies);
+}
+
+// Grows the tree whose root was made.
+void Grower::run() {
+  all_.reset();  // the last tree may have failed
+  engine_->start();
+  params_.growth == tree::Growth::symmetric ? run_level_by_level() : run_node_by_node();
+  if (all_) growing_tree_.channels = *std::exchange(all_, std::nullopt);
+  if (params_.prune_gain > 0.0) prune();
 }
 
 // Calls visit(place, node) for all nodes in pre-order.
@@ -211,17 +246,20 @@ bool Grower::grows_nodes_concurrently() const {
 }
 
 // The next node and, if it is too small for all threads, further nodes that are likely to be next:
-// their children are found ahead of time. If their turn never comes, that work is lost.
+// their children are found ahead of time. If their turn never comes, that work is lost. Parts are
+// asked for all nodes that may be next, because a question takes longer than the work.
 std::vector<int> Grower::batch() {
   const int top = frontier_.front();
-  if (!grows_nodes_concurrently() || !has_few_rows(top)) return {top};
+  const bool asks = growing_tree_.parts != nullptr;
+  if (!asks && (!grows_nodes_concurrently() || !has_few_rows(top))) return {top};
   std::vector<int> nodes;
   for (const int node : frontier_)
-    if (growing_tree_.nodes[node].ahead < 0 && has_few_rows(node)) nodes.push_back(node);
-  std::int64_t most = 2 * params_.n_threads;
+    if (growing_tree_.nodes[node].ahead < 0 && (asks || has_few_rows(node))) nodes.push_back(node);
+  std::int64_t most = asks ? static_cast<std::int64_t>(nodes.size()) : 2 * params_.n_threads;
   if (params_.max_leaf_nodes > 0) {
     const std::int64_t left = params_.max_leaf_nodes - growing_tree_.n_leaves;
-    most = std::min(most, params_.growth == tree::Growth::depth_wise ? left : (left + 3) / 4);
+    const bool takes_all = asks || params_.growth == tree::Growth::depth_wise;
+    most = std::min(most, takes_all ? left : (left + 3) / 4);
   }
   const auto end =
       nodes.begin() + std::min<std::int64_t>(most, static_cast<std::int64_t>(nodes.size()));
@@ -241,7 +279,9 @@ void Grower::expand(const std::vector<int>& nodes) {
         paths_.push_back(
             choice_.child(paths_[node], growing_tree_.nodes[node].split.column, is_right));
   }
-  engine_->expect(nodes);
+  std::vector<tree::Announced> announced;
+  for (const int node : nodes) announced.push_back({node, may_split_below(node)});
+  engine_->expect(announced);
   if (nodes.size() == 1) return search_children(nodes[0]);
   // Largest first, for load balance.
   std::vector<int> order = nodes;
@@ -307,21 +347,24 @@ void Grower::divide(const std::vector<int>& nodes, bool looks_on) {
     if (looks_on)
       engine_->keep({i, node.left, node.right, may_split(node.left), may_split(node.right)});
   };
-  const std::size_t most = grows_nodes_concurrently() ? 2 * params_.n_threads : 1;
-  std::vector<int> few;
+  const bool asks = growing_tree_.parts != nullptr;  // for all nodes at once
+  const std::size_t most = asks                         ? nodes.size()
+                           : grows_nodes_concurrently() ? 2 * params_.n_threads
+                                                        : 1;
+  std::vector<tree::Announced> few;
   const auto divide_few = [&] {
     engine_->expect(few);
     parallel_for(static_cast<std::int64_t>(few.size()), params_.n_threads,
-                 [&](std::int64_t i, int) { divide_node(few[i]); });
+                 [&](std::int64_t i, int) { divide_node(few[i].node); });
     few.clear();
   };
   for (const int node : nodes) {
-    if (!has_few_rows(node)) {
-      engine_->expect({node});
+    if (!asks && !has_few_rows(node)) {
+      engine_->expect({{node, looks_on}});
       divide_node(node);
       continue;
     }
-    few.push_back(node);
+    few.push_back({node, looks_on});
     if (few.size() == most) divide_few();
   }
   if (!few.empty()) divide_few();

@@ -38,10 +38,16 @@ class Grower {
   // Grows a tree on the rows with positive copies; writes the leaf of every row of the table.
   tree::Tree grow(const target::Target& target, std::int32_t* leaf_of_row);
 
+  // The same on rows that lie in parts; the grower's table has none (split/histogram_table.hpp).
+  // `member` keys the draws of the tree. Only for one gradient per row.
+  tree::Tree grow(tree::Parts& parts, std::uint64_t member);
+
  private:
   Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
          const tree::TreeParams& params, const data::ColumnParams& columns);
   void prepare(const target::Target& target, const Row* rows, std::int64_t n);
+  void prepare_parts(std::uint64_t member);
+  void run();
   void run_node_by_node();
   void run_level_by_level();
   void divide(const std::vector<int>& nodes, bool looks_on);

@@ -63,6 +63,7 @@ class HistogramLayout {
 // The codes of numbers with wide codes as histograms read them: [group][row][lane].
 class WideGroups {
  public:
+  WideGroups() = default;
   WideGroups(const data::Categories& categories, std::int64_t n_rows, int n_threads);
 
   int size() const { return static_cast<int>(n_lanes_.size()); }
@@ -74,7 +75,7 @@ class WideGroups {
                 std::int64_t begin, std::int64_t n, std::int64_t* cells) const;
 
  private:
-  std::int64_t n_rows_;
+  std::int64_t n_rows_ = 0;
   std::vector<int> n_lanes_;
   LargeVector<std::uint16_t> codes_;
 };

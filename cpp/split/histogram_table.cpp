@@ -45,4 +45,14 @@ HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_catego
     order = data::RowOrder(codes, must_order);
 }
 
+HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_categories,
+                               std::vector<std::uint8_t> column_has_missing)
+    : codes(of_codes),
+      categories(std::move(of_categories)),
+      bundles(of_codes, categories, 1),
+      counted(of_codes),
+      counted_categories(categories),
+      sparse(counted, 1),
+      has_missing(std::move(column_has_missing)) {}
+
 }  // namespace weald::split

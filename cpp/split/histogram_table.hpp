@@ -18,6 +18,9 @@ namespace weald::split {
 struct HistogramTable {
   HistogramTable(const Codes& of_codes, data::Categories of_categories, int n_threads,
                  target::Cells cells = target::Cells::automatic);
+  // Of columns whose rows lie in parts elsewhere (tree/parts.hpp): `of_codes` has no rows.
+  HistogramTable(const Codes& of_codes, data::Categories of_categories,
+                 std::vector<std::uint8_t> column_has_missing);
 
   Codes codes;
   data::Categories categories;

@@ -131,8 +131,15 @@ CategoryBest PackedSearch::search_categorical(int part, int lane, const std::int
 // Count the copies of a part's columns in which an unproven split might win. If these are many, all
 // are counted, which reads the rows once.
 PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBests& bests,
-                                                double score, const Row* rows,
-                                                std::int64_t n_rows) const {
+                                                double score, const CountedRows& rows) const {
+  // A few columns are counted one by one, more of them together with the others of their group.
+  constexpr int few = 2;
+  bool is_open[lanes] = {};
+  for (int lane = 0; lane < lanes_of(part); ++lane) is_open[lane] = bests.undecided[lane] >= score;
+  const bool counts_all =
+      part < codes_.n_groups() && std::count(is_open, is_open + lanes_of(part), true) > few;
+  if (counts_all) std::fill_n(is_open, lanes, true);
+  if (rows.elsewhere) return count_elsewhere(part, is_open, rows);
   Copies counts;
   counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
   const std::int64_t* const copies = channels_.target().copies;
@@ -141,36 +148,51 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
     counts.has[lane] = true;
     std::int64_t* const to = counts.cells.data() + lane;
     if (copies)
-      for (std::int64_t i = 0; i < n_rows; ++i)
-        to[codes[rows[i] * step] * stride] += copies[rows[i]];
+      for (std::int64_t i = 0; i < rows.n; ++i)
+        to[codes[rows.rows[i] * step] * stride] += copies[rows.rows[i]];
     else
-      for (std::int64_t i = 0; i < n_rows; ++i) to[codes[rows[i] * step] * stride] += 1;
+      for (std::int64_t i = 0; i < rows.n; ++i) to[codes[rows.rows[i] * step] * stride] += 1;
   };
-  const auto count_column = [&](int lane) {
-    const int column = column_of(part, lane);
-    visit_codes(column, [&](const auto* codes, std::int64_t step) {
-      count(lane, layout_.is_group(part) ? lanes : 1, codes, step);
-    });
-  };
-  constexpr int few = 2;
-  const double* const open = bests.undecided;
-  const auto n_open =
-      std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; });
-  if (n_open <= few || part >= codes_.n_groups()) {
-    for (int lane = 0; lane < lanes_of(part); ++lane)
-      if (open[lane] >= score) count_column(lane);
-  } else {
+  if (counts_all) {
     std::fill_n(counts.has, lanes, true);
     std::int64_t* const cells = counts.cells.data();
-    kernels::active().add_packed(codes_, part, part + 1, copies, rows, 0, n_rows, &cells);
+    kernels::active().add_packed(codes_, part, part + 1, copies, rows.rows, 0, rows.n, &cells);
+    return counts;
   }
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    if (!is_open[lane]) continue;
+    visit_codes(column_of(part, lane), [&](const auto* codes, std::int64_t step) {
+      count(lane, layout_.is_group(part) ? lanes : 1, codes, step);
+    });
+  }
+  return counts;
+}
+
+PackedSearch::Copies PackedSearch::count_elsewhere(int part, const bool* is_counted,
+                                                   const CountedRows& rows) const {
+  Copies counts;
+  counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
+  std::copy_n(is_counted, lanes, counts.has);
+  std::vector<int> columns, lane_of;
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    // A wide column is its own part and has no cells in its group.
+    if (!is_counted[lane] || (part < codes_.n_groups() && layout_.is_wide(column_of(part, lane))))
+      continue;
+    columns.push_back(column_of(part, lane));
+    lane_of.push_back(lane);
+  }
+  const std::vector<std::vector<std::int64_t>> by_code = rows.elsewhere(columns);
+  const std::int64_t stride = part < codes_.n_groups() ? lanes : 1;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    for (std::size_t code = 0; code < by_code[i].size(); ++code)
+      counts.cells[lane_of[i] + static_cast<std::int64_t>(code) * stride] = by_code[i][code];
   return counts;
 }
 
 PackedSearch::Decided PackedSearch::decide(const std::vector<kernels::LaneBests>& bests,
                                            const std::int64_t* cells,
-                                           const data::CandidateColumns& columns, const Row* rows,
-                                           std::int64_t n_rows) const {
+                                           const data::CandidateColumns& columns,
+                                           const CountedRows& rows) const {
   double score = none, open = none;
   for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
     const kernels::LaneBests& here = bests[part];
@@ -179,16 +201,16 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<kernels::LaneBests>
   }
   if (open == none || open < score) return joined(bests, cells, {});
   const Choice first = first_choice(bests, std::max(score, open));
-  if (is_decided_by_sums(first, cells) && (first.is_sure || leaves_enough(first, rows, n_rows))) {
+  if (is_decided_by_sums(first, cells) && (first.is_sure || leaves_enough(first, rows))) {
     Split best;
     best.column = first.column;
     place(first.lane, first.place, cells, nullptr, best);
     return decided(first.score, best);
   }
-  if (Split sets; prove_sets(first, bests[first.part], cells, rows, n_rows, sets))
+  if (Split sets; prove_sets(first, bests[first.part], cells, rows, sets))
     return decided(first.score, std::move(sets));
   std::vector<kernels::LaneBests> exact = bests;
-  return joined(exact, cells, count_open(exact, score, cells, columns, rows, n_rows));
+  return joined(exact, cells, count_open(exact, score, cells, columns, rows));
 }
 
 // The best allowed split; `counts` of each part, if any.
@@ -228,7 +250,7 @@ PackedSearch::Choice PackedSearch::first_choice(const std::vector<kernels::LaneB
 // The sets of an unproven choice, if both sides have enough copies. Levels without sums must have
 // no rows either, or counting would separate rare levels differently.
 bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests,
-                              const std::int64_t* cells, const Row* rows, std::int64_t n_rows,
+                              const std::int64_t* cells, const CountedRows& rows,
                               Split& split) const {
   const int n_levels = layout_.levels_of(cut.column);
   if (!categories_.holds(cut.column) || cut.is_sure || n_levels > max_value_bins ||
@@ -245,16 +267,22 @@ bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests
     const bool is_left = code == 0 ? sets.missing_left : data::in_set(sets.left.data(), code - 1);
     sides[code] = column[code * stride] == 0 ? 256 : static_cast<std::uint16_t>(is_left);
   }
-  const auto [codes, step] = codes_.column(cut.column);
-  const std::int64_t* const copies = channels_.target().copies;
   std::int64_t left = 0, all = 0;
   unsigned seen = 0;
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    const std::int64_t here = copies ? copies[rows[i]] : 1;
-    const std::uint16_t side = sides[codes[rows[i] * step]];
+  const auto add = [&](std::uint16_t side, std::int64_t here) {
     seen |= side;
     left += side & 1 ? here : 0;
     all += here;
+  };
+  if (rows.elsewhere) {
+    const std::vector<std::int64_t> by_code = rows.elsewhere({cut.column})[0];
+    for (std::size_t code = 0; code < by_code.size(); ++code)
+      if (by_code[code] > 0) add(sides[code], by_code[code]);
+  } else {
+    const auto [codes, step] = codes_.column(cut.column);
+    const std::int64_t* const copies = channels_.target().copies;
+    for (std::int64_t i = 0; i < rows.n; ++i)
+      add(sides[codes[rows.rows[i] * step]], copies ? copies[rows.rows[i]] : 1);
   }
   if (seen >= 256 || std::min(left, all - left) < limits_.min_samples_leaf) return false;
   split.column = cut.column;
@@ -276,17 +304,25 @@ bool PackedSearch::is_decided_by_sums(const Choice& cut, const std::int64_t* cel
 }
 
 // Count copies on both sides of a split until there are enough.
-bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const {
-  const std::int64_t* const copies = channels_.target().copies;
+bool PackedSearch::leaves_enough(const Choice& cut, const CountedRows& rows) const {
   const unsigned offset = cut.place % 2 != 0 ? 0 : 1;
   const unsigned limit = static_cast<unsigned>(cut.place / 2) - offset;
-  constexpr std::int64_t at_once = 64;
   std::int64_t left = 0, all = 0;
+  if (rows.elsewhere) {
+    const std::vector<std::int64_t> by_code = rows.elsewhere({cut.column})[0];
+    for (std::size_t code = 0; code < by_code.size(); ++code) {
+      left += static_cast<unsigned>(code) - offset <= limit ? by_code[code] : 0;
+      all += by_code[code];
+    }
+    return std::min(left, all - left) >= limits_.min_samples_leaf;
+  }
+  const std::int64_t* const copies = channels_.target().copies;
+  constexpr std::int64_t at_once = 64;
   visit_codes(cut.column, [&](const auto* codes, std::int64_t stride) {
-    for (std::int64_t i = 0; i < n_rows && std::min(left, all - left) < limits_.min_samples_leaf;) {
-      for (const std::int64_t end = std::min(i + at_once, n_rows); i < end; ++i) {
-        const std::int64_t here = copies ? copies[rows[i]] : 1;
-        const bool goes_left = codes[rows[i] * stride] - offset <= limit;
+    for (std::int64_t i = 0; i < rows.n && std::min(left, all - left) < limits_.min_samples_leaf;) {
+      for (const std::int64_t end = std::min(i + at_once, rows.n); i < end; ++i) {
+        const std::int64_t here = copies ? copies[rows.rows[i]] : 1;
+        const bool goes_left = codes[rows.rows[i] * stride] - offset <= limit;
         left += goes_left ? here : 0;
         all += here;
       }
@@ -300,14 +336,13 @@ bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_
 std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::LaneBests>& bests,
                                                            double score, const std::int64_t* cells,
                                                            const data::CandidateColumns& columns,
-                                                           const Row* rows,
-                                                           std::int64_t n_rows) const {
+                                                           const CountedRows& rows) const {
   std::vector<Copies> counts(bests.size());
   for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
     const double* const open = bests[part].undecided;
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
-    counts[part] = count_copies(part, bests[part], score, rows, n_rows);
+    counts[part] = count_copies(part, bests[part], score, rows);
     const kernels::LaneBests counted = search_part(part, cells, columns, &counts[part]);
     for (int lane = 0; lane < lanes_of(part); ++lane) {
       if (!counts[part].has[lane]) continue;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -242,6 +243,15 @@ double true_gain(const target::Channels& channels, double gain);  // of one in u
 Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
                   const target::Channels& channels, const SplitLimits& limits);
 
+// The rows of a node, whose copies may have to be counted. If they lie elsewhere, `elsewhere` tells
+// their copies by the code of each of some columns.
+struct CountedRows {
+  const Row* rows = nullptr;
+  std::int64_t n = 0;
+  std::function<std::vector<std::vector<std::int64_t>>(const std::vector<int>& columns)> elsewhere =
+      {};
+};
+
 // The same search for the newton criterion on packed cells, eight columns at once. Categorical
 // columns are searched one by one (category_search.hpp); a wide column is its own part.
 class PackedSearch {
@@ -264,7 +274,7 @@ class PackedSearch {
     bool any_admitted = false;
   };
   Decided decide(const std::vector<kernels::LaneBests>& bests, const std::int64_t* cells,
-                 const data::CandidateColumns& columns, const Row* rows, std::int64_t n_rows) const;
+                 const data::CandidateColumns& columns, const CountedRows& rows) const;
 
  private:
   // The best split of a column, to be used if both sides have enough rows.
@@ -306,17 +316,18 @@ class PackedSearch {
                                   const kernels::PackedNode& node) const;
   Choice first_choice(const std::vector<kernels::LaneBests>& bests, double most) const;
   bool prove_sets(const Choice& cut, const kernels::LaneBests& bests, const std::int64_t* cells,
-                  const Row* rows, std::int64_t n_rows, Split& split) const;
+                  const CountedRows& rows, Split& split) const;
   bool is_decided_by_sums(const Choice& cut, const std::int64_t* cells) const;
-  bool leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const;
+  bool leaves_enough(const Choice& cut, const CountedRows& rows) const;
   std::vector<Copies> count_open(std::vector<kernels::LaneBests>& bests, double score,
                                  const std::int64_t* cells, const data::CandidateColumns& columns,
-                                 const Row* rows, std::int64_t n_rows) const;
+                                 const CountedRows& rows) const;
   Decided joined(const std::vector<kernels::LaneBests>& bests, const std::int64_t* cells,
                  const std::vector<Copies>& counts) const;
   Decided decided(double score, Split best) const;
-  Copies count_copies(int part, const kernels::LaneBests& bests, double score, const Row* rows,
-                      std::int64_t n_rows) const;
+  Copies count_copies(int part, const kernels::LaneBests& bests, double score,
+                      const CountedRows& rows) const;
+  Copies count_elsewhere(int part, const bool* is_counted, const CountedRows& rows) const;
   void take(int part, const kernels::LaneBests& bests, const std::int64_t* cells,
             const Copies& copies, double& score, Split& best) const;
   void place(int lane, std::int64_t place, const std::int64_t* cells, const std::int64_t* counts,

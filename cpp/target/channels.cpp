@@ -55,15 +55,26 @@ bool can_be_pairs(const Target& target, std::int64_t n_rows) {
 
 void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* rows,
                        std::int64_t n_seen, bool needs_count, Cells cells, int n_threads) {
+  const Extremes all = look(target, n_rows, rows, n_seen, cells, n_threads);
+  set_scales(all, rows, n_seen);
+  write(all, rounding(all, coarse_sums(rows, n_seen)), rows, n_seen, needs_count);
+}
+
+Extremes Channels::look(const Target& target, std::int64_t n_rows, const Row* rows,
+                        std::int64_t n_seen, Cells cells, int n_threads) {
   target_ = target;
   n_rows_ = n_rows;
+  cells_ = cells;
+  n_threads_ = n_threads;
   is_plain_ = can_be_pairs(target, std::min(n_rows, target.n_used));
-  const bool may_pack =
-      cells != Cells::wide && (target.sums || target.of_loss) && target.n_channels == 1;
-  if (target.of_loss && !(may_pack && is_plain_)) keep_gradients(n_threads);
-  if (may_pack) values_.resize(static_cast<std::size_t>(n_rows));
-  const Extremes all =
-      may_pack && is_plain() ? extremes_of(pairs(), n_threads) : extremes(rows, n_seen, n_threads);
+  may_pack_ = cells != Cells::wide && (target.sums || target.of_loss) && target.n_channels == 1;
+  if (target.of_loss && !(may_pack_ && is_plain_)) keep_gradients(n_threads);
+  if (may_pack_) values_.resize(static_cast<std::size_t>(n_rows));
+  return may_pack_ && is_plain() ? extremes_of(pairs(), n_threads)
+                                 : extremes(rows, n_seen, n_threads);
+}
+
+void Channels::set_scales(const Extremes& all, const Row* rows, std::int64_t n_seen) {
   if (!std::isfinite(all.weight) || !std::isfinite(all.sum))
     throw std::invalid_argument("targets, gradients, hessians and weights must be finite");
   n_copies_ = std::max<std::int64_t>(1, all.copies);
@@ -71,21 +82,37 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
     throw std::invalid_argument("weights and hessians must not be negative");
   const bool counts_copies = !has_weight();
   weight_exponent_ = counts_copies ? 0 : exponent_above(all.weight);
-  sum_exponent_ = target.classes ? 0 : exponent_above(all.sum);
+  sum_exponent_ = target_.classes ? 0 : exponent_above(all.sum);
   exact_weight_fixed_ = FixedPoint(weight_exponent_, counts_copies ? 0 : exact_bits);
   weight_shift_ = exact_weight_fixed_.shift;
-  if (!target.classes) exact_ = exact_scales(rows, n_seen);
+  if (!target_.classes) exact_ = exact_scales(rows, n_seen);
   has_small_numbers_ = any_number_is_small(all, rows, n_seen);
   has_small_rows_ = false;
-  const bool must = cells == Cells::packed || cells == Cells::ordered;
-  std::optional<Rounding> rounding;
-  if (may_pack)
-    rounding = is_plain() ? pack_plain(all, must, n_threads)
-                          : pack_repeated(all, rows, n_seen, must, n_threads);
+}
+
+std::optional<Coarse> Channels::coarse_sums(const Row* rows, std::int64_t n_seen) const {
+  if (!may_pack_) return {};
+  if (is_plain()) return coarse_of(pairs(), sum_exponent_, weight_exponent_, n_threads_);
+  return coarse_of_repeated(rows, n_seen);
+}
+
+std::optional<Rounding> Channels::rounding(const Extremes& all,
+                                           const std::optional<Coarse>& coarse) const {
+  if (!coarse) return {};
+  const bool must = cells_ == Cells::packed || cells_ == Cells::ordered;
+  return rounding_for(all, *coarse, sum_exponent_, weight_exponent_, !has_weight(), must);
+}
+
+void Channels::write(const Extremes& all, const std::optional<Rounding>& rounding, const Row* rows,
+                     std::int64_t n_seen, bool needs_count) {
   is_packed_ = rounding.has_value();
-  if (is_packed_) return use_packed(*rounding, all);
-  if (target_.of_loss) keep_gradients(n_threads);
-  prepare_wide(all, rows, n_seen, needs_count, n_threads);
+  if (is_packed_) {
+    totals_.assign(1, is_plain() ? pack_pairs(pairs(), *rounding, values_.data(), n_threads_)
+                                 : pack_repeated(*rounding, rows, n_seen));
+    return use_packed(*rounding, all);
+  }
+  if (target_.of_loss) keep_gradients(n_threads_);
+  prepare_wide(all, rows, n_seen, needs_count);
 }
 
 // Rows that are read individually and repeatedly need stored gradients.
@@ -138,44 +165,35 @@ std::vector<FixedPoint> Channels::exact_scales(const Row* rows, std::int64_t n) 
   return scales;
 }
 
-std::optional<Rounding> Channels::pack_plain(const Extremes& all, bool must, int n_threads) {
-  const auto packed = pack_pairs(pairs(), all, must, values_.data(), n_threads);
-  if (!packed) return {};
-  totals_.assign(1, packed->total);
-  return packed->rounding;
-}
-
-// The same for rows of several copies: their words are multiplied.
-std::optional<Rounding> Channels::pack_repeated(const Extremes& all, const Row* rows,
-                                                std::int64_t n, bool must, int n_threads) {
-  const bool counts_copies = target_.weight == nullptr;
+// Rows of several copies: their words are multiplied.
+Coarse Channels::coarse_of_repeated(const Row* rows, std::int64_t n) const {
   const FixedPoint coarse_sum(sum_exponent_, Coarse::bits);
   const FixedPoint coarse_weight(weight_exponent_, Coarse::bits);
   Coarse coarse;
   reduce_rows(
-      rows, n, n_threads, Coarse{},
+      rows, n, n_threads_, Coarse{},
       [&](Coarse& part, Row row) {
         const std::int64_t copies = copies_of(row), g = coarse_sum(sum_of_row(0, row));
         (g < 0 ? part.negative : part.positive) += copies * (g < 0 ? -g : g);
         part.squares += static_cast<Int128>(g * g) * copies;
-        if (!counts_copies) part.weight += copies * coarse_weight(target_.weight[row]);
+        if (target_.weight) part.weight += copies * coarse_weight(target_.weight[row]);
       },
       [&](const Coarse& part) { coarse.add(part); });
-  const auto rounding =
-      rounding_for(all, coarse, sum_exponent_, weight_exponent_, counts_copies, must);
-  if (!rounding) return {};
-  const FixedPoint sum_fixed = rounding->sum(), weight_fixed = rounding->weight();
+  return coarse;
+}
+
+std::int64_t Channels::pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n) {
+  const FixedPoint sum_fixed = rounding.sum(), weight_fixed = rounding.weight();
   std::int64_t total = 0;
   reduce_rows(
-      rows, n, n_threads, std::int64_t{0},
+      rows, n, n_threads_, std::int64_t{0},
       [&](std::int64_t& part, Row row) {
-        const std::int64_t h = counts_copies ? 1 : weight_fixed(target_.weight[row]);
+        const std::int64_t h = target_.weight ? weight_fixed(target_.weight[row]) : 1;
         values_[row] = copies_of(row) * kernels::pack(sum_fixed(sum_of_row(0, row)), h);
         part += values_[row];
       },
       [&](std::int64_t part) { total += part; });
-  totals_.assign(1, total);
-  return rounding;
+  return total;
 }
 
 void Channels::use_packed(const Rounding& rounding, const Extremes& all) {
@@ -187,8 +205,8 @@ void Channels::use_packed(const Rounding& rounding, const Extremes& all) {
   count_index_ = -1;
 }
 
-void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
-                            int n_threads) {
+void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n,
+                            bool needs_count) {
   const int n_channels = target_.n_channels, bits = wide_bits(all.copies);
   const bool counts_copies = target_.weight == nullptr, own_count = needs_count && !counts_copies;
   const FixedPoint weight_fixed(weight_exponent_, counts_copies ? 0 : bits);
@@ -222,7 +240,7 @@ void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n
     }
     if (own_count) value[1 + n_channels] = copies;
   };
-  reduce_rows(rows, n, n_threads, std::vector<std::int64_t>(totals_.size(), 0), write_row,
+  reduce_rows(rows, n, n_threads_, std::vector<std::int64_t>(totals_.size(), 0), write_row,
               [&](const std::vector<std::int64_t>& part) {
                 for (int c = 0; c < cell_size_; ++c) totals_[c] += part[c];
               });

@@ -55,6 +55,19 @@ class Channels {
   // 32 bits.
   void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
                bool needs_count, Cells cells, int n_threads);
+
+  // The same in steps, for rows that lie in several parts (engine/part.hpp), whose answers to each
+  // step are merged: `look` begins, the extremes of all rows set the scales, coarse sums (nothing
+  // if cells cannot be packed) decide on the rounding, and the integers are written.
+  Extremes look(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
+                Cells cells, int n_threads);
+  void set_scales(const Extremes& all, const Row* rows, std::int64_t n_seen);
+  std::optional<Coarse> coarse_sums(const Row* rows, std::int64_t n_seen) const;
+  std::optional<Rounding> rounding(const Extremes& all, const std::optional<Coarse>& coarse) const;
+  void write(const Extremes& all, const std::optional<Rounding>& rounding, const Row* rows,
+             std::int64_t n_seen, bool needs_count);
+  void set_totals(const std::int64_t* totals) { totals_.assign(totals, totals + cell_size_); }
+
   // Reuse the prepared rows for another base estimator.
   void set_member(std::uint64_t member) { target_.member = member; }
 
@@ -173,13 +186,11 @@ class Channels {
 
  private:
   Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
-  std::optional<Rounding> pack_plain(const Extremes& all, bool must, int n_threads);
-  std::optional<Rounding> pack_repeated(const Extremes& all, const Row* rows, std::int64_t n,
-                                        bool must, int n_threads);
+  Coarse coarse_of_repeated(const Row* rows, std::int64_t n) const;
+  std::int64_t pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n);
   void keep_gradients(int n_threads);
   void use_packed(const Rounding& rounding, const Extremes& all);
-  void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
-                    int n_threads);
+  void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count);
   std::vector<FixedPoint> exact_scales(const Row* rows, std::int64_t n) const;
   void add_exact_row(Row row, Int128* totals) const;
   bool any_number_is_small(const Extremes& all, const Row* rows, std::int64_t n) const;
@@ -209,8 +220,10 @@ class Channels {
   }
 
   Target target_;
+  Cells cells_ = Cells::automatic;
+  int n_threads_ = 1;
   std::int64_t n_rows_ = 0, n_copies_ = 1;
-  bool is_packed_ = false, is_plain_ = false;
+  bool may_pack_ = false, is_packed_ = false, is_plain_ = false;
   bool has_small_numbers_ = false, has_small_rows_ = false;
   double least_sum_ = 0.0;     // rows below this are small
   double least_weight_ = 0.0;  // rows below this are negligible

@@ -113,23 +113,25 @@ Extremes extremes_of(const Pairs& rows, int n_threads) {
   return all;
 }
 
-std::optional<Packed> pack_pairs(const Pairs& rows, const Extremes& all, bool must,
-                                 std::int64_t* words, int n_threads) {
-  const bool counts_copies = rows.counts_copies();
-  const int sum = exponent_above(all.sum), weight = counts_copies ? 0 : exponent_above(all.weight);
+Coarse coarse_of(const Pairs& rows, int sum_exponent, int weight_exponent, int n_threads) {
   Coarse coarse;
   for_blocks<Coarse>(
       rows, n_threads,
-      [&](Coarse& part, const Block& block) { part.add(coarse_of(block, {sum, weight, 0, 0})); },
+      [&](Coarse& part, const Block& block) {
+        part.add(coarse_of(block, {sum_exponent, weight_exponent, 0, 0}));
+      },
       [&](const Coarse& part) { coarse.add(part); });
-  const auto rounding = rounding_for(all, coarse, sum, weight, counts_copies, must);
-  if (!rounding) return {};
+  return coarse;
+}
+
+std::int64_t pack_pairs(const Pairs& rows, const Rounding& rounding, std::int64_t* words,
+                        int n_threads) {
   std::int64_t total = 0;
   for_blocks<std::int64_t>(
       rows, n_threads,
-      [&](std::int64_t& part, const Block& block) { part += pack_block(block, *rounding, words); },
+      [&](std::int64_t& part, const Block& block) { part += pack_block(block, rounding, words); },
       [&](std::int64_t part) { total += part; });
-  return Packed{*rounding, total};
+  return total;
 }
 
 }  // namespace weald::target

@@ -77,13 +77,11 @@ std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, 
 
 Extremes extremes_of(const Pairs& rows, int n_threads);
 
-// Words of all rows, and their sum.
-struct Packed {
-  Rounding rounding;
-  std::int64_t total;
-};
-// Writes words[row], given the extremes of the rows; nothing, and no words, as above.
-std::optional<Packed> pack_pairs(const Pairs& rows, const Extremes& all, bool must,
-                                 std::int64_t* words, int n_threads);
+// The coarse sums of the rows; scales are given by two exponents.
+Coarse coarse_of(const Pairs& rows, int sum_exponent, int weight_exponent, int n_threads);
+
+// Writes words[row]; returns their sum.
+std::int64_t pack_pairs(const Pairs& rows, const Rounding& rounding, std::int64_t* words,
+                        int n_threads);
 
 }  // namespace weald::target

@@ -8,6 +8,7 @@
 #include "split/splitting.hpp"
 #include "target/channels.hpp"
 #include "tree/partition.hpp"
+#include "tree/parts.hpp"
 
 namespace weald::tree {
 
@@ -28,16 +29,19 @@ struct Node {
 struct GrowingTree {
   target::Channels channels;
   Partition rows;
-  std::vector<Node> nodes;           // root first, children after their parent; see `ahead`
+  Parts* parts = nullptr;   // not null: the rows lie there, and `rows` and `channels` have none
+  std::vector<Node> nodes;  // root first, children after their parent; see `ahead`
   std::vector<std::int64_t> totals;  // [node][cell]
   std::int64_t n_leaves = 1;
 
-  // Create a root that holds all rows of the partition.
-  void start() {
+  // Create a root that holds all rows: those of the partition, or so many in parts.
+  void start() { start(rows.size()); }
+  void start(std::int64_t n_rows) {
     nodes.clear();
     totals.clear();
     n_leaves = 1;
-    add(0, rows.size(), 0, channels.totals());
+    counted_ = -1;
+    add(0, n_rows, 0, channels.totals());
   }
 
   // Create a node's children with their sums. Their row ranges are set after partitioning, and they
@@ -66,6 +70,21 @@ struct GrowingTree {
     nodes[node].left_totals.clear();
   }
 
+  // Number of rows of a node in parts by each code of each of some columns. The parts are asked for
+  // all columns at once, and the answer is kept for the next question about the same node.
+  std::vector<std::vector<std::int64_t>> copies_elsewhere(int node, const std::vector<int>& columns,
+                                                          const split::HistogramLayout& layout) {
+    if (std::exchange(counted_, node) != node) copies_ = parts->copies_by_code(node);
+    std::vector<std::vector<std::int64_t>> counts;
+    for (const int column : columns) {
+      std::int64_t begin = 0;
+      for (int before = 0; before < column; ++before) begin += layout.levels_of(before) + 1;
+      const auto first = copies_.begin() + begin;
+      counts.emplace_back(first, first + layout.levels_of(column) + 1);
+    }
+    return counts;
+  }
+
   // Attach the children created for the node.
   void join(int i) {
     Node& node = nodes[i];
@@ -83,10 +102,14 @@ struct GrowingTree {
   const Row* rows_of(int node) const { return rows.at(nodes[node].begin); }
   std::int64_t copies_in(int node) const {
     if (const int count = channels.count_index(); count >= 0) return totals_of(node)[count];
+    if (parts) return nodes[node].n_rows();
     return channels.count(rows_of(node), nodes[node].n_rows());
   }
 
  private:
+  int counted_ = -1;                  // the node whose copies were asked for last
+  std::vector<std::int64_t> copies_;  // and the answer
+
   int add(std::int64_t begin, std::int64_t end, int depth, const std::int64_t* sums) {
     nodes.push_back({begin, end, depth, 0});
     totals.insert(totals.end(), sums, sums + channels.cell_size());

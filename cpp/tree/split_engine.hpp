@@ -18,6 +18,12 @@ struct Siblings {
   data::CandidateColumns left_columns = {}, right_columns = {};  // candidate columns of each
 };
 
+// A node whose rows are to be partitioned; `looks_on`: splits of its children may be wanted next.
+struct Announced {
+  int node;
+  bool looks_on;
+};
+
 class SplitEngine {
  public:
   virtual ~SplitEngine() = default;
@@ -31,7 +37,7 @@ class SplitEngine {
 
   // Announces the nodes whose rows are partitioned next, after their children were created: one, or
   // several concurrently.
-  virtual void expect(const std::vector<int>& /*nodes*/) {}
+  virtual void expect(const std::vector<Announced>& /*nodes*/) {}
 
   // Partition the rows of a node by its split; returns where the right ones begin. `looks_on`:
   // splits of its children may be requested next.

@@ -58,7 +58,7 @@ class Writer {
 
   template <criteria::Criterion C>
   Tree write(const Penalty& penalty) {
-    write_leaves();
+    if (!growing_tree_.parts) write_leaves();
     sum_exactly();
     const int n_channels = channels_.n_channels();
     std::vector<double> sums(static_cast<std::size_t>(n_channels));
@@ -91,8 +91,10 @@ class Writer {
       Penalty here = penalty;
       here.bounds = node.bounds;
       for (int k = 0; is_leaf && k < n_channels; ++k) {
-        const double sum =
-            channels_.leaf_sum(growing_tree_.rows.at(node.begin), node.n_rows(), totals(i), k);
+        const double sum = growing_tree_.parts
+                               ? channels_.exact_sum(totals(i), k)
+                               : channels_.leaf_sum(growing_tree_.rows.at(node.begin),
+                                                    node.n_rows(), totals(i), k);
         tree.value.push_back(C::leaf_value(sum, weight, here));
       }
       if (is_leaf)
@@ -152,8 +154,12 @@ class Writer {
     exact_.assign(growing_tree_.nodes.size() * n_totals_, 0);
     const bool few_leaves =
         growing_tree_.n_leaves * static_cast<std::int64_t>(n_totals_) < few_sums;
-    few_leaves&& growing_tree_.rows.holds_first_rows() ? sum_in_order_of_rows()
-                                                       : sum_leaf_by_leaf();
+    if (growing_tree_.parts)
+      sum_elsewhere();
+    else if (few_leaves && growing_tree_.rows.holds_first_rows())
+      sum_in_order_of_rows();
+    else
+      sum_leaf_by_leaf();
     for (std::size_t i = growing_tree_.nodes.size();
          i-- > 0;) {  // children come after their parent
       const Node& node = growing_tree_.nodes[i];
@@ -179,6 +185,14 @@ class Writer {
       for (std::size_t i = 0; i < sums.size(); ++i)
         of_leaf[i / n_totals_][i % n_totals_] += sums[i];
     });
+  }
+
+  void sum_elsewhere() {
+    const std::vector<Int128> sums =
+        growing_tree_.parts->sums_of_leaves(order_.leaf, growing_tree_.n_leaves);
+    for (std::size_t i = 0; i < order_.leaf.size(); ++i)
+      for (std::size_t t = 0; order_.leaf[i] >= 0 && t < n_totals_; ++t)
+        exact_[i * n_totals_ + t] = sums[static_cast<std::size_t>(order_.leaf[i]) * n_totals_ + t];
   }
 
   void sum_leaf_by_leaf() {

@@ -551,6 +551,60 @@ class OptionPredictor:
     def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
     def leaf_shares(self) -> NDArray[numpy.float64]: ...
 
+class Part:
+    def __init__(
+        self,
+        *,
+        codes: NDArray[numpy.uint8],
+        n_rows: int,
+        n_bins: NDArray[numpy.int32],
+        is_category: NDArray[numpy.uint8] | None,
+        wide_columns: Sequence[int],
+        wide_codes: Sequence[NDArray[numpy.uint16]],
+        n_levels: Sequence[int],
+        n_threads: int,
+    ) -> None: ...
+    def saw_missing(self) -> NDArray[numpy.uint8]: ...
+    def look(
+        self, gradient: NDArray[numpy.float64], hessian: NDArray[numpy.float64] | None, cells: str
+    ) -> tuple[NDArray[Any], ...]: ...
+    def coarse_sums(
+        self, most: NDArray[numpy.float64], copies: int
+    ) -> tuple[NDArray[Any], ...]: ...
+    def write(
+        self,
+        most: NDArray[numpy.float64],
+        copies: int,
+        rounding: NDArray[numpy.int64],
+        needs_count: bool,
+    ) -> tuple[NDArray[Any], ...]: ...
+    def add_rows(self, node: int) -> tuple[NDArray[Any], ...]: ...
+    def divide(
+        self,
+        divisions: NDArray[numpy.int64],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
+    ) -> tuple[NDArray[Any], ...]: ...
+    def copies_by_code(self, node: int) -> tuple[NDArray[Any], ...]: ...
+    def sums_of_leaves(
+        self, leaf_of_node: Sequence[int], n_leaves: int, leaf_of_row: NDArray[numpy.int32]
+    ) -> tuple[NDArray[Any], ...]: ...
+
+class PartsGrower:
+    def __init__(
+        self,
+        *,
+        n_bins: NDArray[numpy.int32],
+        params: TreeParams,
+        is_category: NDArray[numpy.uint8] | None,
+        wide_columns: Sequence[int],
+        n_levels: Sequence[int],
+        saw_missing: NDArray[numpy.uint8],
+        cuts: NDArray[numpy.float64],
+        first: NDArray[numpy.int64],
+    ) -> None: ...
+    def grow(self, asks: Sequence[object], *, has_hessian: bool, member: int = 0) -> GrownTrees: ...
+
 def search_cells(
     cells: NDArray[numpy.int64],
     counts: NDArray[numpy.int64] | None,

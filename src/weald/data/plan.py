@@ -239,7 +239,7 @@ def column_class(values: Labelled, is_category: bool | None) -> type[Column]:
                 "these are ordered. Leave it out, or convert the column to text."
             )
         return Moment if kind is Kind.MOMENT else Span
-    if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
+    if is_read_as_category(kind, is_category):
         return Category
     if is_category is None and kind is Kind.ORDERED:
         return Ordered
@@ -249,6 +249,11 @@ def column_class(values: Labelled, is_category: bool | None) -> type[Column]:
             "Add it there, or leave categorical_features='from_dtype'."
         )
     return Number
+
+
+def is_read_as_category(kind: Kind, is_category: bool | None) -> bool:
+    """Whether a column is split by sets of its levels; `is_category` None: by its kind."""
+    return is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY))
 
 
 def _lower(label: str) -> str:

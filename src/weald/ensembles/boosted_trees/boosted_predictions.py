@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from weald.data import checked_weights, finite_target, readable_target
 from weald.ensembles.base import Floats
+from weald.ensembles.boosted_trees.parts.dask_tables import is_dask, lazy_prediction
 from weald.ensembles.scored import ScoredClassifier, ScoredRegressor
 from weald.losses import Loss, QuantileLosses, pinball_saved
 
@@ -28,7 +30,8 @@ class PredictsNumbers(ScoredRegressor):
         Parameters
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
-            As in `fit`.
+            As in `fit`. The predictions of a Dask array are a Dask array, those of a Dask data
+            frame a series, computed when they are wanted; without `return_std` and `offset`.
         return_std : bool, default=False
             Also return the standard deviation of the boosters' predictions. Requires `n_bags`.
         offset : array, shape (rows,), or None, default=None
@@ -42,6 +45,10 @@ class PredictsNumbers(ScoredRegressor):
         array, shape (rows,), or (rows, quantiles) for a list of quantiles
             Predictions; with `return_std` a tuple of predictions and standard deviations.
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            like = np.empty((0, self._fitted_loss.n_scores) if self._predicts_quantiles else 0)
+            return lazy_prediction(self, "predict", X, like, (return_std, offset), n_rounds)
         if not return_std:
             return self._in_shape(self._predictions(X, offset, n_rounds))
         model: Any = self if n_rounds is None else self.truncate(n_rounds)
@@ -82,6 +89,43 @@ class PredictsNumbers(ScoredRegressor):
 class PredictsClasses(ScoredClassifier):
     """Mixin of `BoostedTreesClassifier`."""
 
+    _fitted_loss: Loss
+
+    def decision_function(
+        self, X: object, *, offset: object = None, n_rounds: int | None = None
+    ) -> Any:
+        """Raw scores: one for two classes (the log-odds with log_loss), else one per class.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix, shape (rows, columns)
+            As in `fit`. The answer for a Dask collection is one, too, computed when it is wanted;
+            without `offset`.
+        offset : array, shape (rows,) or (rows, classes), or None, default=None
+            Raw scores to which those of the model are added, as in `fit`; None: zeros.
+        n_rounds : int or None, default=None
+            Use the first `n_rounds` rounds only; None: all.
+        """
+        if is_dask(X):
+            check_is_fitted(self)
+            n_scores = self._fitted_loss.n_scores
+            like = np.empty((0, n_scores) if n_scores > 1 else (0,))
+            return lazy_prediction(self, "decision_function", X, like, (offset,), n_rounds)
+        return super().decision_function(X, offset=offset, n_rounds=n_rounds)
+
+    def predict(self, X: object, *, offset: object = None, n_rounds: int | None = None) -> Any:
+        """Most probable class of each row; ties go to the first.
+
+        Parameters
+        ----------
+        X, offset, n_rounds
+            As in `decision_function`.
+        """
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazy_prediction(self, "predict", X, self.classes_[:0], (offset,), n_rounds)
+        return super().predict(X, offset=offset, n_rounds=n_rounds)
+
     def predict_proba(
         self,
         X: object,
@@ -95,7 +139,8 @@ class PredictsClasses(ScoredClassifier):
         Parameters
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
-            As in `fit`.
+            As in `fit`. The probabilities of a Dask array are a Dask array, those of a Dask data
+            frame a frame, computed when they are wanted; without `return_std` and `offset`.
         return_std : bool, default=False
             Also return the standard deviation of the boosters' probabilities. Requires `n_bags`.
         offset : array, shape (rows,) or (rows, classes), or None, default=None
@@ -108,6 +153,10 @@ class PredictsClasses(ScoredClassifier):
         array, shape (rows, classes)
             Probabilities; with `return_std` a tuple of probabilities and standard deviations.
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            like = np.empty((0, len(self.classes_)))
+            return lazy_prediction(self, "predict_proba", X, like, (return_std, offset), n_rounds)
         if not return_std:
             return super().predict_proba(X, offset=offset, n_rounds=n_rounds)
         model: Any = self if n_rounds is None else self.truncate(n_rounds)

@@ -20,6 +20,8 @@ from weald.ensembles.boosted_trees.boosted_parameters import (
     regression_loss,
 )
 from weald.ensembles.boosted_trees.boosted_predictions import PredictsClasses, PredictsNumbers
+from weald.ensembles.boosted_trees.parts.dask_tables import is_dask
+from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_dask
 from weald.ensembles.class_weights import rows_of_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.rounds.callbacks import callback_inputs
@@ -190,7 +192,8 @@ or object, default="squared_error"
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
             Training data: numbers, strings, categories and dates; missing values are supported. Or
-            a table that is larger than memory, from `weald.parts`.
+            a table that is larger than memory, from `weald.parts`, or a Dask data frame or array,
+            on which the workers of the default client train (guide "Clusters").
         y : array, shape (rows,)
             Target values, finite numbers.
         sample_weight : array, shape (rows,), or None, default=None
@@ -218,6 +221,9 @@ or object, default="squared_error"
         self
         """
         with self._fitting():
+            if is_dask(X):
+                of_validation = X_val, y_val, sample_weight_val, offset_val
+                return fit_on_dask(self, X, y, sample_weight, groups, offset, *of_validation)
             y, sample_weight = read_once(y, sample_weight)
             loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
@@ -386,7 +392,8 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         ----------
         X : array, data frame or sparse matrix, shape (rows, columns)
             Training data: numbers, strings, categories and dates; missing values are supported. Or
-            a table that is larger than memory, from `weald.parts`.
+            a table that is larger than memory, from `weald.parts`, or a Dask data frame or array,
+            on which the workers of the default client train (guide "Clusters").
         y : array, shape (rows,)
             Class labels, numbers or strings.
         sample_weight : array, shape (rows,), or None, default=None
@@ -413,6 +420,9 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         self
         """
         with self._fitting():
+            if is_dask(X):
+                of_validation = X_val, y_val, sample_weight_val, offset_val
+                return fit_on_dask(self, X, y, sample_weight, groups, offset, *of_validation)
             y, sample_weight = read_once(y, sample_weight)
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)

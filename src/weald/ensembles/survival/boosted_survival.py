@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.predictor import Predictor
 from weald.ensembles.rounds.callbacks import callback_inputs
 from weald.ensembles.rounds.loop import Training
-from weald.ensembles.staging import dense_pieces
+from weald.ensembles.staging import of_rows
 from weald.ensembles.survival.predicted_curves import PredictsSurvival
 from weald.ensembles.survival.survival_rows import (
     by_event,
@@ -342,10 +343,8 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
             self.oob_score_ = harrell(known, self._sign * scores, rows.total_weight)
 
     def _scores_of(self, table: Any) -> Floats:
-        pieces = [
-            self.forest_.predict(one, n_threads=self._n_threads) for one in dense_pieces(table)
-        ]
-        return np.ascontiguousarray(np.concatenate(pieces)[:, 0])
+        predict = partial(self.forest_.predict, n_threads=self._n_threads)
+        return np.ascontiguousarray(of_rows(table, predict)[:, 0])
 
     def _left_out_scores(self, table: Any) -> Floats:
         """Mean score of each row by the boosters that left it out, in the order of content."""
@@ -355,9 +354,8 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
             left_out = np.flatnonzero(self._folds.left_out(k))
             for first in range(0, len(left_out), 2**16):
                 some = left_out[first : first + 2**16]
-                pieces = dense_pieces(table[some])
-                parts = [booster.predict(one, n_threads=self._n_threads) for one in pieces]
-                total[some] += np.concatenate(parts)[:, 0]
+                predict = partial(booster.predict, n_threads=self._n_threads)
+                total[some] += of_rows(table[some], predict)[:, 0]
             count[left_out] += 1.0
         return total / count
 

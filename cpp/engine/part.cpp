@@ -1,0 +1,129 @@
+#include "engine/part.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/parallel.hpp"
+#include "data/column_codes.hpp"
+#include "engine/row_test.hpp"
+
+namespace weald::engine {
+namespace {
+
+// Minimum rows per thread.
+constexpr std::int64_t rows_of_thread = 8'192;
+
+// As in split/histogram_table.cpp: with more codes there is no column-major copy.
+constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
+
+}  // namespace
+
+Part::Part(const Codes& codes, data::Categories categories, int n_threads)
+    : codes_(codes), categories_(std::move(categories)), n_threads_(n_threads) {
+  if (codes.n_rows * codes.n_columns > columns_bytes) return;
+  columns_ = data::columns_of(codes, n_threads);
+  codes_.columns = columns_.data();
+}
+
+target::Extremes Part::look(const target::Target& target, target::Cells cells) {
+  rows_.start(n_rows(), n_rows(), nullptr, nullptr, n_threads_);
+  nodes_.assign(1, {0, n_rows()});
+  return channels_.look(target, n_rows(), rows_.at(0), n_rows(), cells, n_threads_);
+}
+
+const std::int64_t* Part::write(const target::Extremes& all,
+                                const std::optional<target::Rounding>& rounding, bool needs_count) {
+  channels_.write(all, rounding, rows_.at(0), n_rows(), needs_count);
+  if (!layout_ || layout_->cell_size() != cell_size())
+    layout_.emplace(codes_, categories_, cell_size());
+  cells_.resize(static_cast<std::size_t>(n_threads_));
+  return channels_.totals();
+}
+
+int Part::threads_for(std::int64_t n) const {
+  return static_cast<int>(std::clamp<std::int64_t>(n / rows_of_thread, 1, n_threads_));
+}
+
+// The histogram of a worker, cleared before its first rows.
+std::int64_t* Part::cells_of(int worker) {
+  std::vector<std::int64_t>& cells = cells_[worker];
+  if (cells.empty()) cells.assign(static_cast<std::size_t>(n_cells()), 0);
+  return cells.data();
+}
+
+// Add what the workers counted.
+void Part::add_all(std::int64_t* cells) {
+  for (std::vector<std::int64_t>& own : cells_) {
+    for (std::size_t i = 0; i < own.size(); ++i) cells[i] += own[i];
+    own.clear();
+  }
+}
+
+void Part::add_rows(int node, std::int64_t* cells) {
+  const auto [first, end] = nodes_[node];
+  const std::int64_t n = end - first, n_tasks = threads_for(n);
+  const bool in_order = n == n_rows() && node == 0;
+  const Row* const rows = rows_.at(first);
+  parallel_for(n_tasks, n_threads_, [&](std::int64_t task, int worker) {
+    const std::int64_t begin = n * task / n_tasks, size = n * (task + 1) / n_tasks - begin;
+    split::add_rows(codes_, categories_, *layout_, channels_, in_order ? nullptr : rows + begin,
+                    begin, size, cells_of(worker));
+  });
+  add_all(cells);
+}
+
+// The rows of one child are counted while their codes are in cache.
+std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
+  if (n_nodes() < division.left + 2) nodes_.resize(static_cast<std::size_t>(division.left) + 2);
+  const auto [begin, end] = nodes_[division.node];
+  const split::Split& split = *division.split;
+  std::vector<std::uint8_t> sides;  // of each code of a categorical column
+  const auto test = row_test(codes_, categories_, split.column, split.bin, split.missing_left,
+                             split.left_set.empty() ? nullptr : split.left_set.data(), sides);
+  const std::int64_t middle =
+      rows_.split(begin, end, test, threads_for(end - begin),
+                  [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
+                      int worker) {
+                    if (!division.looks_on) return;
+                    split::add_rows(codes_, categories_, *layout_, channels_,
+                                    division.counts_left ? left : right, 0,
+                                    division.counts_left ? n_left : n_right, cells_of(worker));
+                  });
+  if (division.looks_on) add_all(cells);
+  nodes_[division.left] = {begin, middle};
+  nodes_[division.left + 1] = {middle, end};
+  return middle - begin;
+}
+
+void Part::add_copies(int node, std::int64_t* counts) const {
+  const Row* const rows = rows_.at(nodes_[node].begin);
+  std::vector<std::int64_t> first(static_cast<std::size_t>(n_columns()), 0);
+  for (int c = 1; c < n_columns(); ++c) first[c] = first[c - 1] + n_codes(c - 1);
+  parallel_for(n_columns(), threads_for(nodes_[node].size()), [&](std::int64_t task, int) {
+    const int column = static_cast<int>(task);
+    std::int64_t* const own = counts + first[column];
+    const auto count = [&](const auto* codes, std::int64_t step) {
+      for (std::int64_t i = 0; i < nodes_[node].size(); ++i) own[codes[rows[i] * step]] += 1;
+    };
+    if (const int wide = categories_.wide_place(column); wide >= 0)
+      return count(categories_.wide[wide].codes, 1);
+    const auto [codes, step] = codes_.column(column);
+    count(codes, step);
+  });
+}
+
+void Part::add_sums(const std::vector<int>& leaf_of_node, Int128* sums,
+                    std::int32_t* leaf_of_row) const {
+  const std::int64_t size = 1 + channels_.n_channels();
+  parallel_for(std::min<std::int64_t>(n_nodes(), static_cast<std::int64_t>(leaf_of_node.size())),
+               threads_for(n_rows()), [&](std::int64_t i, int) {
+                 const int leaf = leaf_of_node[i];
+                 if (leaf < 0) return;
+                 const Row* const rows = rows_.at(nodes_[i].begin);
+                 const std::int64_t n = nodes_[i].size();
+                 for (std::int64_t r = 0; r < n; ++r) leaf_of_row[rows[r]] = leaf;
+                 channels_.add_exact(rows, n, sums + leaf * size);
+               });
+}
+
+}  // namespace weald::engine

@@ -1,0 +1,74 @@
+// Some of the rows of a growing tree, whose other rows lie in other parts (tree/parts.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "base/types.hpp"
+#include "data/categories.hpp"
+#include "split/histogram.hpp"
+#include "target/channels.hpp"
+#include "tree/partition.hpp"
+#include "tree/parts.hpp"
+
+namespace weald::engine {
+
+// It knows no splits but those it is told, and answers with integers that are summed over all
+// parts.
+class Part {
+ public:
+  Part(const Codes& codes, data::Categories categories, int n_threads);
+
+  // Begin a tree on gradients; then set the scales, which are those of the extremes of all parts.
+  target::Extremes look(const target::Target& target, target::Cells cells);
+  void set_scales(const target::Extremes& all) { channels_.set_scales(all, rows_.at(0), n_rows()); }
+  std::optional<target::Coarse> coarse_sums() const {
+    return channels_.coarse_sums(rows_.at(0), n_rows());
+  }
+  // Write the integers of the rows; returns their sums: [cell_size()].
+  const std::int64_t* write(const target::Extremes& all,
+                            const std::optional<target::Rounding>& rounding, bool needs_count);
+
+  std::int64_t n_rows() const { return codes_.n_rows; }
+  int n_columns() const { return codes_.n_columns; }
+  int n_nodes() const { return static_cast<int>(nodes_.size()); }
+  int n_codes(int column) const { return layout_->levels_of(column) + 1; }
+  std::int64_t n_codes() const {
+    std::int64_t all = 0;
+    for (int column = 0; column < n_columns(); ++column) all += n_codes(column);
+    return all;
+  }
+  int cell_size() const { return channels_.cell_size(); }
+  std::int64_t n_cells() const { return layout_->size(); }
+
+  // The answers of tree/parts.hpp: results are added to what the caller has.
+  void add_rows(int node, std::int64_t* cells);
+  std::int64_t divide(const tree::Division& division, std::int64_t* cells);
+  void add_copies(int node, std::int64_t* counts) const;
+  // Also writes the leaf of each row.
+  void add_sums(const std::vector<int>& leaf_of_node, Int128* sums,
+                std::int32_t* leaf_of_row) const;
+
+ private:
+  struct Range {
+    std::int64_t begin = 0, end = 0;
+    std::int64_t size() const { return end - begin; }
+  };
+  int threads_for(std::int64_t n) const;
+  std::int64_t* cells_of(int worker);
+  void add_all(std::int64_t* cells);
+
+  Codes codes_;
+  LargeVector<Code> columns_;  // column-major codes for partitioning; empty: too large
+  data::Categories categories_;
+  int n_threads_;
+  target::Channels channels_;
+  tree::Partition rows_;
+  std::vector<Range> nodes_;
+  std::optional<split::HistogramLayout> layout_;
+  std::vector<std::vector<std::int64_t>> cells_;  // of each worker; empty: it has counted nothing
+};
+
+}  // namespace weald::engine

@@ -1,0 +1,281 @@
+"""Parts of a table in the workers of a Dask cluster, as actors that ask one another."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from distributed import Client, KilledWorker, get_client, get_worker, wait
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
+
+from weald.ensembles.boosted_trees.parts.dask_tables import column_names, paired_partitions
+from weald.ensembles.boosted_trees.parts.merging import Answer, merged
+from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
+from weald.ensembles.boosted_trees.parts.row_part import RowPart
+from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
+
+# An actor asks up to so many others, and these theirs, so that none receives more answers.
+_CHILDREN = 8
+
+# How often a wait looks whether all workers are still there, and how long an answer may take in
+# seconds: then the parts count as lost, so that no wait lasts for ever.
+_LOOKS, _PATIENCE = 2.0, 600.0
+
+# What tells that a worker does not answer; errors of a part itself come as answers.
+_LOST = (
+    OSError,
+    CommClosedError,
+    TimeoutError,
+    KilledWorker,
+    FutureCancelledError,
+    RuntimeError,
+)
+
+
+class PartActor:
+    """The rows of one worker, and the actors to which it passes questions on."""
+
+    def __init__(self, tables: Sequence[Any], targets: Sequence[Any], spec: PartSpec) -> None:
+        n_threads = spec.n_threads or get_worker().state.nthreads
+        self._part = RowPart.read(tables, targets, spec, n_threads)
+        self._children: Sequence[Any] = ()
+
+    def adopt(self, children: Sequence[Any]) -> None:
+        """Pass questions on to these actors."""
+        self._children = children
+
+    async def ask(self, question: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+        """The merged answer of this part and those below it, or the error of one of them.
+
+        Asynchronous: a wait for other workers must not occupy the only thread of a worker's actors,
+        or two fits could wait for each other.
+        """
+        loop = asyncio.get_running_loop()
+        own = loop.run_in_executor(None, self._answer, question, arguments)
+        others = [_within(child.ask(question, arguments)) for child in self._children]
+        answers = await asyncio.gather(own, *others)
+        for _, error in answers:
+            if error is not None:
+                return None, error
+        return merged(question, [answer for answer, _ in answers]), None
+
+    def _answer(self, question: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+        try:
+            return getattr(self._part, question)(*arguments), None
+        except Exception as error:
+            return None, error
+
+
+async def _within(answer: Any) -> Any:
+    """The answer of another actor, or TimeoutError."""
+
+    async def awaited() -> Any:
+        return await answer
+
+    return await asyncio.wait_for(awaited(), _PATIENCE)
+
+
+class DaskTable:
+    """Dask collections as a table in partitions, which are computed once for the whole fit.
+
+    Parameters
+    ----------
+    X, y : Dask collections
+        Columns and targets, in the same partitions.
+    """
+
+    def __init__(self, X: Any, y: Any) -> None:
+        try:
+            self._client = get_client()
+        except ValueError as error:
+            raise ValueError(
+                "X is a Dask collection, but there is no Dask client. Create one, for example "
+                "client = dask.distributed.Client(), which starts workers on this machine."
+            ) from error
+        self._partitions = paired_partitions(X, y)
+        self.n_columns, self.names = int(X.shape[1]), column_names(X)
+        self._futures = _computed(self._client, self._partitions)
+
+    def facts(self, describe: Callable[..., TableFacts], *arguments: Any) -> list[TableFacts]:
+        """The facts of each partition."""
+        asked = [
+            self._client.submit(describe, X, y, *arguments, pure=False) for X, y in self._futures
+        ]
+        facts = []
+        for i, future in enumerate(asked):
+            try:
+                facts.append(future.result())
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"Partition {i}: {error}") from error
+        return facts
+
+    def parts(self, n_rows: Sequence[int], spec: PartSpec) -> "DaskParts":
+        """The rows of the partitions that have any, as parts in the workers."""
+        filled = [i for i, n in enumerate(n_rows) if n]
+        computed = [self._futures[i] for i in filled]
+        self._futures = []  # the workers forget them when they have become parts
+        partitions = [self._partitions[i] for i in filled]
+        return DaskParts(self._client, partitions, [n_rows[i] for i in filled], spec, computed)
+
+
+def _computed(client: Client, partitions: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Begin to compute the partitions: futures of X and y."""
+    futures = client.compute([one for pair in partitions for one in pair])
+    return list(zip(futures[::2], futures[1::2], strict=True))
+
+
+class DaskParts:
+    """Parts in the workers of a cluster: each holds some partitions of the collections.
+
+    Parameters
+    ----------
+    client : Client
+        The client of the cluster.
+    partitions : sequence of pairs
+        X and y of each partition that has rows, as Delayed objects.
+    n_rows : sequence of int
+        Number of rows of each.
+    spec : PartSpec
+        How they are read.
+    computed : sequence of pairs
+        Futures of the partitions.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        partitions: Sequence[tuple[Any, Any]],
+        n_rows: Sequence[int],
+        spec: PartSpec,
+        computed: Sequence[tuple[Any, Any]],
+    ) -> None:
+        self._client, self._partitions = client, partitions
+        self._n_rows, self._spec = n_rows, spec
+        self._computed: Sequence[tuple[Any, Any]] = computed
+        self._actors: list[Any] = []
+        self._workers: set[str] = set()
+        self._futures: list[Any] = []
+
+    def ask(self, question: str, *arguments: Any) -> Answer:
+        """The merged answer of all parts."""
+        try:
+            answer, error = self._waited(self._actors[0].ask(question, arguments))
+        except _LOST as lost:
+            raise _as_lost(lost) from lost
+        if error is not None:
+            raise error
+        return answer  # type: ignore[no-any-return]
+
+    def make(self) -> None:
+        """Read all partitions, on the workers that are there now."""
+        self._actors, self._futures = [], []
+        try:
+            self._client.wait_for_workers(1, timeout=_PATIENCE)
+            self._place(self._computed or _computed(self._client, self._partitions))
+        except _LOST as lost:
+            raise _as_lost(lost) from lost
+        finally:
+            self._computed = ()
+
+    def _place(self, computed: Sequence[tuple[Any, Any]]) -> None:
+        """Make an actor on each worker that gets partitions."""
+        tables, targets = [X for X, _ in computed], [y for _, y in computed]
+        self._wait_for_partitions([*tables, *targets])
+        workers = sorted(self._client.nthreads())
+        shares = shares_of_workers(self._n_rows, self._holders(tables), workers)
+        self._workers = set(shares)
+        self._futures = [
+            self._client.submit(
+                PartActor,
+                [tables[i] for i in share],
+                [targets[i] for i in share],
+                self._spec,
+                actor=True,
+                workers=[worker],
+            )
+            for worker, share in shares.items()
+        ]
+        self._wait_for(self._futures)
+        self._actors = [future.result(timeout=_PATIENCE) for future in self._futures]
+        for i, actor in enumerate(self._actors):
+            if children := self._actors[_CHILDREN * i + 1 : _CHILDREN * i + _CHILDREN + 1]:
+                self._waited(actor.adopt(children))
+
+    def _holders(self, tables: Sequence[Any]) -> list[str | None]:
+        """The worker that holds each partition of X."""
+        has = self._client.who_has(tables)
+        return [next(iter(has.get(one.key, ())), None) for one in tables]
+
+    def _wait_for_partitions(self, futures: Sequence[Any]) -> None:
+        """Wait until all partitions are computed, which may take long; but only with workers.
+
+        Dask computes what a lost worker held again, by itself.
+        """
+        while True:
+            try:
+                wait(futures, timeout=_LOOKS)
+            except TimeoutError:
+                self._client.wait_for_workers(1, timeout=_PATIENCE)
+            else:
+                return
+
+    def _wait_for(self, futures: Sequence[Any]) -> None:
+        """Wait until all actors are made, or raise the error of one."""
+        begin = time.monotonic()
+        while any(future.status == "pending" for future in futures):
+            try:
+                wait(futures, timeout=_LOOKS)
+            except TimeoutError:
+                self._look(begin)
+
+    def _waited(self, answer: Any) -> Any:
+        """The result of an actor's method, or TimeoutError if a worker is gone or too slow."""
+        begin = time.monotonic()
+        while True:
+            try:
+                return answer.result(timeout=_LOOKS)
+            except TimeoutError:
+                if answer.done():
+                    raise
+                self._look(begin)
+
+    def _look(self, begin: float) -> None:
+        """Raise TimeoutError if a worker is gone, or if too much time has passed."""
+        gone = self._workers - set(self._client.nthreads())
+        if gone:
+            raise TimeoutError(f"the workers {sorted(gone)} are gone")
+        if time.monotonic() - begin > _PATIENCE:
+            raise TimeoutError(f"no answer of all workers within {_PATIENCE:g} s")
+
+
+def _as_lost(lost: Exception) -> PartsLost:
+    return PartsLost(
+        f"Workers of the Dask cluster no longer answer: {lost}. The fit was begun again on the "
+        "others a few times and gives up. Look at the logs of the workers: the usual cause is "
+        "memory; use more or larger workers."
+    )
+
+
+def shares_of_workers(
+    n_rows: Sequence[int], holders: Sequence[str | None], workers: Sequence[str]
+) -> dict[str, list[int]]:
+    """Deal out partitions to workers, about the same number of rows to each.
+
+    A partition stays where it is, unless that worker would have a tenth more than its share.
+
+    Examples
+    --------
+    >>> shares_of_workers([5, 5, 5, 5], ["a", "a", "a", None], ["a", "b"])
+    {'a': [0, 1], 'b': [2, 3]}
+    """
+    fair = 1.1 * sum(n_rows) / len(workers)
+    load = dict.fromkeys(workers, 0)
+    shares: dict[str, list[int]] = {worker: [] for worker in workers}
+    for i in sorted(range(len(n_rows)), key=lambda i: (-n_rows[i], i)):
+        holder = holders[i]
+        stays = holder in load and load[holder] + n_rows[i] <= fair
+        worker = holder if stays and holder is not None else min(workers, key=load.__getitem__)
+        load[worker] += n_rows[i]
+        shares[worker].append(i)
+    return {worker: sorted(share) for worker, share in shares.items() if share}

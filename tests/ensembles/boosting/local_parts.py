@@ -1,0 +1,62 @@
+"""A table cut into parts in this process, which answer as the workers of a cluster do."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from weald.ensembles.boosted_trees.parts.merging import Answer, merged
+from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
+from weald.ensembles.boosted_trees.parts.row_part import RowPart
+from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
+
+
+def cut_points(n_rows: int, n_parts: int, seed: int) -> list[int]:
+    """Where random parts begin and end; some may be empty."""
+    inner = np.random.default_rng(seed).integers(0, n_rows + 1, n_parts - 1)
+    return [0, *np.sort(inner).tolist(), n_rows]
+
+
+class LocalTable:
+    """A table in parts; after `loses_after` questions, the parts are lost once."""
+
+    def __init__(self, X: Any, y: Any, points: Sequence[int], loses_after: int = 0) -> None:
+        rows = [slice(begin, end) for begin, end in pairwise(points)]
+        is_frame = hasattr(X, "iloc")
+        self.names = list(X.columns) if is_frame else None
+        self.n_columns = X.shape[1]
+        self._pairs = [
+            (X.iloc[part] if is_frame else X[part], y.iloc[part] if hasattr(y, "iloc") else y[part])
+            for part in rows
+        ]
+        self._loses_after = loses_after
+
+    def facts(self, describe: Callable[..., TableFacts], *arguments: Any) -> list[TableFacts]:
+        return [describe(X, y, *arguments) for X, y in self._pairs]
+
+    def parts(self, n_rows: Sequence[int], spec: PartSpec) -> "LocalParts":
+        filled = [pair for pair, n in zip(self._pairs, n_rows, strict=True) if n]
+        return LocalParts(filled, spec, self._loses_after)
+
+
+class LocalParts:
+    """Parts in this process."""
+
+    def __init__(self, pairs: Sequence[tuple[Any, Any]], spec: PartSpec, loses_after: int) -> None:
+        self._pairs, self._spec = pairs, spec
+        self._loses_after, self.n_asked, self.n_made = loses_after, 0, 0
+        self._parts: list[RowPart] = []
+
+    def make(self) -> None:
+        self.n_made += 1
+        n_threads = self._spec.n_threads or 1
+        self._parts = [RowPart.read([X], [y], self._spec, n_threads) for X, y in self._pairs]
+
+    def ask(self, question: str, *arguments: Any) -> Answer:
+        self.n_asked += 1
+        if self.n_asked == self._loses_after:
+            self._parts = []
+            raise PartsLost("gone")
+        answers = [getattr(part, question)(*arguments) for part in self._parts]
+        return merged(question, answers[::-1])

@@ -1,0 +1,206 @@
+"""Boosted trees on Dask collections: workers in processes of their own, and workers that die."""
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from weald import BoostedTreesClassifier, BoostedTreesRegressor
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+# Dask's connections to a worker that a test killed end with warnings of the resources they held.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+FAST: dict[str, Any] = {"quality": "fast", "n_estimators": 4}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "10s"}),
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=None,
+            dashboard_address="127.0.0.1:0",
+            host="127.0.0.1",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def table(n: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 4))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, np.nan_to_num(X[:, 0]) + rng.normal(size=n)
+
+
+def frame(n: int) -> pd.DataFrame:
+    """Sorted by class, with categories that differ between partitions."""
+    rng = np.random.default_rng(2)
+    X, _ = table(n)
+    columns = pd.DataFrame(X, columns=list("abcd"))
+    columns["kind"] = pd.Categorical([f"kind {i}" for i in np.sort(rng.integers(0, 9, n))])
+    columns["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, n), unit="D")
+    columns["label"] = np.sort(rng.choice(["high", "low", "middle"], n))
+    return columns
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_arrays(client: Any, n_workers: int) -> None:
+    X, y = table(600)
+    model = BoostedTreesRegressor(**FAST).fit(X, y)
+    dX, dy = da.from_array(X, chunks=(130, 3)), da.from_array(y, chunks=130)
+    if n_workers == 1:
+        holder = next(iter(client.nthreads()))
+        dX, dy = client.persist([dX, dy], workers=[holder])
+    lazy = BoostedTreesRegressor(**FAST).fit(dX, dy)
+    assert lazy.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(lazy.train_loss_, model.train_loss_)
+    predictions = lazy.predict(dX)
+    assert isinstance(predictions, da.Array)
+    assert predictions.chunks[0] == dX.chunks[0]
+    np.testing.assert_array_equal(predictions.compute(), model.predict(X))
+
+
+def test_frames_with_empty_partitions(client: Any) -> None:
+    table = frame(900)
+    columns = [name for name in table if name != "label"]
+    model = BoostedTreesClassifier(**FAST).fit(table[columns], table["label"])
+    parts = [table.iloc[:0], table.iloc[:500], table.iloc[500:501], table.iloc[501:]]
+    for part in parts:  # categories of a partition are those that it holds
+        part["kind"] = part["kind"].cat.remove_unused_categories()
+    lazy = dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False)
+    on_workers = BoostedTreesClassifier(**FAST).fit(lazy[columns], lazy["label"])
+    assert on_workers.fingerprint() == model.fingerprint()
+    assert on_workers.feature_names_in_.tolist() == columns
+    for method in ("predict", "predict_proba", "decision_function"):
+        answer = getattr(on_workers, method)(lazy[columns]).compute()
+        np.testing.assert_array_equal(answer, getattr(model, method)(table[columns]))
+        np.testing.assert_array_equal(answer.index, table.index)
+
+
+def test_files_of_which_y_is_one_column(client: Any, tmp_path: Any) -> None:
+    """Dask reads few columns of files in fewer partitions than many, unless it is told not to."""
+    table = frame(300)
+    for i in range(3):
+        table.iloc[100 * i : 100 * i + 100].to_parquet(tmp_path / f"{i}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    columns = [name for name in table if name != "label"]
+    model = BoostedTreesClassifier(**FAST).fit(table[columns], table["label"])
+    on_workers = BoostedTreesClassifier(**FAST).fit(lazy[columns], lazy["label"])
+    assert on_workers.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(
+        on_workers.predict(lazy[columns]).compute(), model.predict(table[columns])
+    )
+
+
+def test_two_fits_at_once(client: Any) -> None:
+    X, y = table(400)
+    dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    want = [BoostedTreesRegressor(**FAST, max_leaf_nodes=k).fit(X, y).fingerprint() for k in (4, 8)]
+
+    def fitted(max_leaf_nodes: int) -> str:
+        with client.as_current():
+            model = BoostedTreesRegressor(**FAST, max_leaf_nodes=max_leaf_nodes)
+            return model.fit(dX, dy).fingerprint()
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(fitted, (4, 8), timeout=120)) == want
+
+
+@pytest.mark.parametrize("question", ["distinct", "code", "grow", "step"])
+def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask replaces a worker that dies while it is asked; its partitions are read again."""
+    from weald.ensembles.boosted_trees.parts.dask_parts import DaskParts
+
+    X, y = table(400)
+    want = BoostedTreesRegressor(**FAST).fit(X, y).fingerprint()
+    client.wait_for_workers(2, timeout=60)
+    ask, n_asked = DaskParts.ask, 0
+
+    def ask_and_kill(parts: Any, asked: str, *arguments: Any) -> Any:
+        nonlocal n_asked
+        n_asked += asked == question
+        if asked == question and n_asked == 2:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        return ask(parts, asked, *arguments)
+
+    monkeypatch.setattr(DaskParts, "ask", ask_and_kill)
+    dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    if question == "code":
+        n_asked = 1  # it is asked once
+    with pytest.warns(UserWarning, match="Workers were lost 1 times"):
+        model = BoostedTreesRegressor(**FAST).fit(dX, dy)
+    assert model.fingerprint() == want
+
+
+def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from weald.ensembles.boosted_trees.parts.dask_parts import DaskParts
+    from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
+
+    _, y = table(40)
+    drawn = dask.delayed(lambda: np.random.default_rng().normal(size=(40, 2)), pure=False)()
+    X = da.from_delayed(drawn, (40, 2), float)
+    ask, lost = DaskParts.ask, []
+
+    def ask_and_lose(parts: Any, asked: str, *arguments: Any) -> Any:
+        if asked == "step" and not lost:
+            lost.append(asked)
+            raise PartsLost("gone")
+        return ask(parts, asked, *arguments)
+
+    monkeypatch.setattr(DaskParts, "ask", ask_and_lose)
+    with pytest.raises(RuntimeError, match="hold other rows.*not deterministic"):
+        BoostedTreesRegressor(**FAST).fit(X, da.from_array(y))
+
+
+def test_bad_input(client: Any) -> None:
+    X, y = table(100)
+    dX, dy = da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50)
+    model = BoostedTreesRegressor(**FAST)
+    bad: list[tuple[Any, Any, type[Exception], str]] = [
+        (dX, y, TypeError, "y is a ndarray. Pass y as a Dask series or array"),
+        (dX, da.from_array(y, chunks=25), ValueError, "X has 2 partitions and y has 4"),
+        (dX, da.from_array(y, chunks=((40, 60),)), ValueError, "Partition 0: X has 50 rows and y"),
+        (dX, da.from_array(np.full(100, "a"), chunks=50), ValueError, "Partition 0: y holds text"),
+        (dX, da.where(dy > 9, dy, np.nan), ValueError, "Partition 0: Input y contains NaN: row 0"),
+        (dX[:0], dy[:0], ValueError, "all partitions are empty"),
+        (dX[:, 0], dy, ValueError, "X has 1 dimensions, expected 2"),
+    ]
+    for table_, target, error, message in bad:
+        with pytest.raises(error, match=message):
+            BoostedTreesRegressor(**FAST).fit(table_, target)
+    with pytest.raises(ValueError, match="sample_weight is not supported on Dask collections"):
+        model.fit(dX, dy, np.ones(100))
+    with pytest.raises(ValueError, match=r"loss='quantile' is not supported.*squared_error"):
+        BoostedTreesRegressor(**FAST, loss="quantile", quantile=0.5).fit(dX, dy)
+    with pytest.raises(ValueError, match="verbose=1 is not supported"):
+        BoostedTreesRegressor(**FAST, verbose=1).fit(dX, dy)
+    fitted = model.fit(dX, dy)
+    with pytest.raises(ValueError, match="supports neither return_std nor offset"):
+        fitted.predict(dX, offset=dy)
+
+
+def test_failed_fit_keeps_the_model(client: Any) -> None:
+    X, y = table(100)
+    model = BoostedTreesRegressor(**FAST).fit(X, y)
+    before = model.fingerprint()
+    with pytest.raises(ValueError, match="early_stopping"):
+        model.set_params(early_stopping=True).fit(da.from_array(X), da.from_array(y))
+    assert model.fingerprint() == before
