@@ -98,6 +98,17 @@ def geometric_mean(ratios: np.ndarray, clip: float = np.inf) -> float:
     return float(np.exp(np.log(np.clip(known, 1 / clip, clip)).mean())) if len(known) else np.nan
 
 
+def standard_error(ratios: np.ndarray, clip: float) -> float:
+    """Standard error of the geometric mean of clipped ratios, relative to it; NaN of one ratio."""
+    logs = np.log(np.clip(ratios[~np.isnan(ratios)], 1 / clip, clip))
+    return float(logs.std(ddof=1) / np.sqrt(len(logs))) if len(logs) > 1 else np.nan
+
+
+def n_clipped(ratios: np.ndarray, clip: float) -> int:
+    """How many ratios count as `clip` or 1 / `clip`: tables that one of the two nearly solves."""
+    return int(np.sum((ratios >= clip) | (ratios <= 1 / clip)))
+
+
 def critical_distance(n_systems: int, n_tables: int, level: float = 0.05) -> float:
     """Least difference of two mean ranks that the Nemenyi test finds significant."""
     quantile = studentized_range.ppf(1 - level, n_systems, np.inf) / np.sqrt(2)
@@ -152,7 +163,8 @@ def summary(results: Results, systems: Sequence[str], part: str | None = None) -
     blocks.append(
         f"wins: share of tables on which {ours} has the lesser error, ties within 0.05 % count "
         f"half. error, fit time: geometric mean of the ratios of {ours} to the system, those of "
-        "errors clipped to [1/2, 2]. A failed fit loses its table and has no time."
+        "errors clipped to [1/2, 2]. ±: standard error of that mean, relative to it. clipped: "
+        "number of tables with a ratio at a limit. A failed fit loses its table and has no time."
     )
     return "\n\n".join([*blocks, missing(results, systems, part), failures(results, systems)])
 
@@ -166,14 +178,21 @@ def table_of(name: str, found: Standing) -> str:
     if n_systems > 1:
         distance = critical_distance(n_systems, n_tables)
         heading += f", critical distance of mean ranks {distance:.2f} (Nemenyi, 0.05)"
-    lines = [[found.systems[0], f"{found.ranks[0]:.2f}", "", "", ""]]
+    lines = [[found.systems[0], f"{found.ranks[0]:.2f}", *[""] * 5]]
     for column in range(1, n_systems):
         ratios = error_ratios(found.errors[:, 0], found.errors[:, column])
         times = found.seconds[:, 0] / found.seconds[:, column]
         cells = [f"{win_share(ratios):.0%}", f"{geometric_mean(ratios, CLIP):.4f}"]
-        cells.append("-" if np.isnan(times).all() else f"{geometric_mean(times):.3f}")
+        cells += [number(standard_error(ratios, CLIP)), str(n_clipped(ratios, CLIP))]
+        cells.append(number(geometric_mean(times)))
         lines.append([found.systems[column], f"{found.ranks[column]:.2f}", *cells])
-    return heading + "\n\n" + aligned(["system", "mean rank", "wins", "error", "fit time"], lines)
+    titles = ["system", "mean rank", "wins", "error", "±", "clipped", "fit time"]
+    return heading + "\n\n" + aligned(titles, lines)
+
+
+def number(value: float) -> str:
+    """Three digits after the point; "-" if it is not known."""
+    return "-" if np.isnan(value) else f"{value:.3f}"
 
 
 def provenance(results: Results, systems: Sequence[str]) -> str:

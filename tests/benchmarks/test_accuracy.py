@@ -144,12 +144,27 @@ def test_summary_of_hand_made_results(summary: ModuleType) -> None:
     text = summary.summary(results, systems)
     assert "## all: 2 tables, 2 folds" in text
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    assert ["weald", "1.50", "", "", ""] in lines
-    assert ["lightgbm", "1.50", "50%", "0.8660", "1.000"] in lines  # (1/2 * 3/2) ** (1/2)
-    assert ["hgb", "3.00", "100%", "0.6124", "1.000"] in lines  # (1/2 * 3/4) ** (1/2)
+    assert ["weald", "1.50", "", "", "", "", ""] in lines
+    # (1/2 * 3/2) ** (1/2), log(3) / 2
+    assert ["lightgbm", "1.50", "50%", "0.8660", "0.549", "1", "1.000"] in lines
+    # (1/2 * 3/4) ** (1/2), log(3/2) / 2
+    assert ["hgb", "3.00", "100%", "0.6124", "0.203", "1", "1.000"] in lines
     assert "- hgb: version 1.9.1 (1 fits), not recorded (1 fits)" in text
     with pytest.raises(ValueError, match="no results of xgboost; there are: hgb, lightgbm, weald"):
         summary.compared(results, "weald", ["xgboost"])
+
+
+def test_one_table_has_no_standard_error(summary: ModuleType) -> None:
+    text = summary.summary({"a": one_fold(weald=1.0, hgb=1.25)}, ["weald", "hgb"])
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert ["hgb", "2.00", "100%", "0.8000", "-", "0", "1.000"] in lines
+
+
+def test_clipped_ratios_are_counted(summary: ModuleType) -> None:
+    ratios = np.array([np.inf, 0.0, 2.0, 0.5, 1.9, 0.6, np.nan])
+    assert summary.n_clipped(ratios, 2.0) == 4
+    assert summary.standard_error(ratios[:4], 2.0) == pytest.approx(np.log(2) / np.sqrt(3))
+    assert summary.standard_error(ratios[[0, 2, 6]], 2.0) == 0
 
 
 def test_bars_join_what_does_not_differ(modules: dict[str, ModuleType]) -> None:
