@@ -11,7 +11,8 @@ struct Hash128 {
   std::uint64_t low, high;
 };
 
-inline void absorb(Hash128& hash, std::uint64_t word) {
+// Always inlined, like `mix`, as kernels draw rows.
+[[gnu::always_inline]] inline void absorb(Hash128& hash, std::uint64_t word) {
   hash.low = mix(hash.low ^ word) + word_step;
   hash.high = mix(hash.high + (word * hash_factor)) ^ hash.low;
 }
@@ -20,7 +21,7 @@ inline void absorb(Hash128& hash, std::uint64_t word) {
 struct DrawKey {
   std::uint64_t seed, member, purpose;
 
-  std::uint64_t operator()(const Hash128& row) const {
+  [[gnu::always_inline]] std::uint64_t operator()(const Hash128& row) const {
     Hash128 state{row.low, row.high};
     absorb(state, seed);
     absorb(state, member);

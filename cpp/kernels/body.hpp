@@ -105,6 +105,19 @@ void losses_of(std::string_view loss, const losses::Scored& rows, losses::Range 
   return std::bit_cast<std::int64_t>(x + 0x1.8p52) - std::bit_cast<std::int64_t>(0x1.8p52);
 }
 
+// A product and no branch, as a branch on chance is badly predicted.
+std::int64_t draw_rows(const Hash128* keys, const std::int64_t* copies, std::int64_t n,
+                       const DrawKey& draw, std::int64_t limit, std::int64_t* drawn) {
+  const DrawKey key = draw;  // a local copy: `drawn` might alias the original
+  std::int64_t any = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool is_drawn = static_cast<std::int64_t>(key(keys[i]) >> uniform_shift) < limit;
+    drawn[i] = copies ? is_drawn * copies[i] : is_drawn;
+    any |= drawn[i];
+  }
+  return any;
+}
+
 double largest(const double* x, std::int64_t n, bool* has_negative) {
   // Non-negative doubles order as integers do, and NaN is above infinity, so it is detected.
   std::int64_t top = 0, any = 0;
@@ -378,6 +391,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .encode_double = encode<double>,
                        .gradients = gradients,
                        .losses = losses_of,
+                       .draw_rows = draw_rows,
                        .largest = largest,
                        .coarse_sums = coarse_sums,
                        .pack_words = pack_words,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/draws.hpp"
 #include "base/types.hpp"
 #include "losses/scored.hpp"
 
@@ -189,6 +190,11 @@ struct Kernels {
   // Losses of the rows of `range`, unweighted.
   void (*losses)(std::string_view loss, const losses::Scored& rows, losses::Range range,
                  double* loss_of_row);
+
+  // drawn[i] = copies[i] (null: 1) if the draw of keys[i], shifted by uniform_shift, is below
+  // `limit`, else 0. Returns their bitwise or.
+  std::int64_t (*draw_rows)(const Hash128* keys, const std::int64_t* copies, std::int64_t n,
+                            const DrawKey& draw, std::int64_t limit, std::int64_t* drawn);
 
   // The largest |x|, and whether any x is negative.
   double (*largest)(const double* x, std::int64_t n, bool* has_negative);

@@ -86,8 +86,12 @@ double largest_of(const double* values, const std::int64_t* copies, std::int64_t
     double part = 0.0;
     bool has_negative;
     if (!copies) part = kernels::active().largest(values + begin, end - begin, &has_negative);
-    for (std::int64_t row = begin; copies && row < end; ++row)
-      if (copies[row] > 0) part = Extremes::larger(part, values[row]);
+    double near[LossAt::near_rows];
+    for (std::int64_t at = begin; copies && at < end; at += LossAt::near_rows) {
+      const std::int64_t size = std::min(LossAt::near_rows, end - at);
+      for (std::int64_t i = 0; i < size; ++i) near[i] = if_drawn(copies[at + i], values[at + i]);
+      part = Extremes::larger(part, kernels::active().largest(near, size, &has_negative));
+    }
     const std::scoped_lock hold(lock);
     top = Extremes::larger(top, part);
   });
@@ -273,10 +277,10 @@ void leaf_sums(const double* gradient, const double* hessian, const std::int64_t
     std::vector<LeafSums> part(n_leaves);
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t times = copies ? copies[row] : 1;
-      if (times <= 0) continue;
       LeafSums& leaf = part[leaves.of_row[row]];
-      leaf.gradient += static_cast<Int128>(fixed_g(gradient[row])) * times;
-      leaf.hessian += static_cast<Int128>(fixed_h(hessian ? hessian[row] : 1.0)) * times;
+      leaf.gradient += static_cast<Int128>(fixed_g(if_drawn(times, gradient[row]))) * times;
+      const double own = hessian ? hessian[row] : 1.0;
+      leaf.hessian += static_cast<Int128>(fixed_h(if_drawn(times, own))) * times;
     }
     const std::scoped_lock hold(lock);
     for (std::size_t i = 0; i < n_leaves; ++i) {

@@ -207,11 +207,14 @@ void part_unseen_rows(const Tree& tree, const std::vector<Partition::Test>& test
   const std::int64_t n_tasks = (n_rows - first + 2 * block - 1) / (2 * block);
   parallel_for(n_tasks, n_threads, [&](std::int64_t task, int) {
     const std::int64_t from = first + task * 2 * block, to = std::min(n_rows, from + 2 * block);
-    std::vector<Row> unseen;
-    for (std::int64_t row = from; row < to; ++row)
-      if (!target.uses(static_cast<Row>(row))) unseen.push_back(static_cast<Row>(row));
+    std::vector<Row> unseen(static_cast<std::size_t>(to - from));
+    std::int64_t n_unseen = 0;
+    for (std::int64_t row = from; row < to; ++row) {
+      unseen[n_unseen] = static_cast<Row>(row);
+      n_unseen += !target.uses(static_cast<Row>(row));
+    }
     Partition rows;
-    rows.start(n_rows, unseen.data(), static_cast<std::int64_t>(unseen.size()));
+    rows.start(n_rows, unseen.data(), n_unseen);
     std::vector<Range> stack{{0, 0, rows.size()}};
     while (!stack.empty()) {
       const auto [node, begin, end] = stack.back();
