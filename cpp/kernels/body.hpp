@@ -105,17 +105,40 @@ void losses_of(std::string_view loss, const losses::Scored& rows, losses::Range 
   return std::bit_cast<std::int64_t>(x + 0x1.8p52) - std::bit_cast<std::int64_t>(0x1.8p52);
 }
 
-// A product and no branch, as a branch on chance is badly predicted.
+typedef std::uint64_t Words __attribute__((vector_size(vector_bytes)));
+
+// One word of each of several keys.
+[[gnu::always_inline]] inline Words words_of(const Hash128* keys, int which) {
+  Words first, second, place;
+  std::memcpy(&first, keys, sizeof first);
+  std::memcpy(&second, keys + vector_lanes / 2, sizeof second);
+  for (int lane = 0; lane < vector_lanes; ++lane) place[lane] = 2 * lane + which;
+  return __builtin_shuffle(first, second, place);
+}
+
+// Masks and no branches, as a branch on chance is badly predicted.
 std::int64_t draw_rows(const Hash128* keys, const std::int64_t* copies, std::int64_t n,
-                       const DrawKey& draw, std::int64_t limit, std::int64_t* drawn) {
+                       const DrawKey& draw, std::uint64_t limit, std::int64_t* drawn) {
   const DrawKey key = draw;  // a local copy: `drawn` might alias the original
-  std::int64_t any = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const bool is_drawn = static_cast<std::int64_t>(key(keys[i]) >> uniform_shift) < limit;
-    drawn[i] = copies ? is_drawn * copies[i] : is_drawn;
-    any |= drawn[i];
+  Integers any{};
+  std::int64_t i = 0;
+  // Two lanes are slower than none: there are no vector products of 64-bit words.
+  for (; vector_lanes > 2 && i + vector_lanes <= n; i += vector_lanes) {
+    const Words word = key.of(words_of(keys + i, 0), words_of(keys + i, 1)) >> uniform_shift;
+    Integers times = Integers{} + 1;
+    if (copies) std::memcpy(&times, copies + i, sizeof times);
+    times &= reinterpret_cast<Integers>(word < limit);
+    std::memcpy(drawn + i, &times, sizeof times);
+    any |= times;
   }
-  return any;
+  std::int64_t all = 0;
+  for (int lane = 0; lane < vector_lanes; ++lane) all |= any[lane];
+  for (; i < n; ++i) {
+    const bool is_drawn = key.of(keys[i].low, keys[i].high) >> uniform_shift < limit;
+    drawn[i] = is_drawn * (copies ? copies[i] : 1);
+    all |= drawn[i];
+  }
+  return all;
 }
 
 double largest(const double* x, std::int64_t n, bool* has_negative) {

@@ -194,7 +194,7 @@ struct Kernels {
   // drawn[i] = copies[i] (null: 1) if the draw of keys[i], shifted by uniform_shift, is below
   // `limit`, else 0. Returns their bitwise or.
   std::int64_t (*draw_rows)(const Hash128* keys, const std::int64_t* copies, std::int64_t n,
-                            const DrawKey& draw, std::int64_t limit, std::int64_t* drawn);
+                            const DrawKey& draw, std::uint64_t limit, std::int64_t* drawn);
 
   // The largest |x|, and whether any x is negative.
   double (*largest)(const double* x, std::int64_t n, bool* has_negative);

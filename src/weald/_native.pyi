@@ -83,11 +83,12 @@ def draw(
 def subsample(
     hashes: NDArray[numpy.uint64],
     copies: NDArray[numpy.int64] | None,
+    held_out: NDArray[numpy.bool] | None,
     fraction: float,
     seed: int,
     member: int,
     purpose: int,
-) -> NDArray[numpy.int64]: ...
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint8]]: ...
 
 class TreeShap:
     def __init__(
@@ -333,7 +334,11 @@ def right_of(
     is_inner: NDArray[numpy.uint8], first_node: NDArray[numpy.int64]
 ) -> NDArray[numpy.int32]: ...
 def node_weights(
-    feature: NDArray[numpy.int32], right: NDArray[numpy.int32], leaves: NDArray[numpy.float64]
+    feature: NDArray[numpy.int32],
+    right: NDArray[numpy.int32],
+    leaves: NDArray[numpy.float64],
+    first_node: NDArray[numpy.int64],
+    first_leaf: NDArray[numpy.int64],
 ) -> NDArray[numpy.float64]: ...
 def losses() -> list[str]: ...
 def loss_facts(loss: str) -> dict[str, Any]: ...
