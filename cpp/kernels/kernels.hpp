@@ -214,6 +214,10 @@ struct Kernels {
                      const Row* rows, std::int64_t begin, std::int64_t n,
                      std::int64_t* const* group_cells);
 
+  // Add values[row][cell_size] to the cells [bin][lane][cell_size] of a group. Rows as above.
+  void (*add_cells)(const Codes& codes, int group, const std::int64_t* values, int cell_size,
+                    const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
+
   // `counts` null: a child has enough copies if its h implies it, otherwise the split is undecided.
   // Otherwise cells of copies, in the layout of `cells`, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,

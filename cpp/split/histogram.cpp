@@ -24,25 +24,11 @@ void add_wide(const Codes& codes, int group, int cell_size, const Row* rows, std
   }
 }
 
-// Compile-time cell size, so that a cell can be added as one vector.
-template <int cell_size>
-void add_fixed(const Codes& codes, int group, const target::Channels& channels, const Row* rows,
+// A row's integers are added to the cell as vectors.
+void add_cells(const Codes& codes, int group, const target::Channels& channels, const Row* rows,
                std::int64_t begin, std::int64_t n, std::int64_t* cells) {
-  const std::int64_t* const values = channels.values();
-  add_wide(codes, group, cell_size, rows, begin, n, cells,
-           [values](std::int64_t* cell, std::int64_t row) {
-             for (int c = 0; c < cell_size; ++c) cell[c] += values[row * cell_size + c];
-           });
-}
-
-void add_any(const Codes& codes, int group, const target::Channels& channels, const Row* rows,
-             std::int64_t begin, std::int64_t n, std::int64_t* cells) {
-  const std::int64_t* const values = channels.values();
-  const int cell_size = channels.cell_size();
-  add_wide(codes, group, cell_size, rows, begin, n, cells,
-           [values, cell_size](std::int64_t* cell, std::int64_t row) {
-             for (int c = 0; c < cell_size; ++c) cell[c] += values[row * cell_size + c];
-           });
+  kernels::active().add_cells(codes, group, channels.values(), channels.cell_size(), rows, begin, n,
+                              cells);
 }
 
 // One-hot channels: a row updates W, the sum of its class and, if tracked, the count.
@@ -116,11 +102,7 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
     return;
   }
   const target::Target& target = channels.target();
-  const auto add = target.n_labels > 1         ? add_labels
-                   : target.classes            ? add_classes
-                   : channels.cell_size() == 2 ? add_fixed<2>
-                   : channels.cell_size() == 3 ? add_fixed<3>
-                                               : add_any;
+  const auto add = target.n_labels > 1 ? add_labels : target.classes ? add_classes : add_cells;
   for (int g = first; g < last; ++g)
     add(codes, g, channels, rows, begin, n, cells + layout.part_begin(g));
 }

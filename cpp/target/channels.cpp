@@ -257,6 +257,11 @@ inline void Channels::add_exact_row(Row row, Int128* totals) const {
 }
 
 void Channels::add_exact(const Row* rows, std::int64_t n, Int128* totals) const {
+  if (!target_.of_loss && is_plain()) {
+    for (std::int64_t i = 0; i < n; ++i)
+      add_exact_pair(target_.sums[rows[i]], target_.weight ? target_.weight[rows[i]] : 1.0, totals);
+    return;
+  }
   if (!target_.of_loss) {
     for (std::int64_t i = 0; i < n; ++i) add_exact_row(rows[i], totals);
     return;

@@ -7,8 +7,9 @@ namespace weald::target {
 RefittedLeaves refit_leaves(const RefitRows& rows, const Leaves& leaves, const RefitRules& rules,
                             double* scores, int n_threads) {
   LargeVector<std::int64_t> times(rows.drawn ? static_cast<std::size_t>(leaves.n_rows) : 0);
-  for (std::size_t row = 0; row < times.size(); ++row)
-    times[row] = rows.drawn[row] == 0 ? 0 : (rows.copies ? rows.copies[row] : 1);
+  for (std::size_t row = 0; row < times.size(); ++row) times[row] = rows.drawn[row] != 0;
+  for (std::size_t row = 0; rows.copies && row < times.size(); ++row)
+    times[row] *= rows.copies[row];
   const auto n_leaves = static_cast<std::size_t>(leaves.n_leaves);
   RefittedLeaves refitted{std::vector<double>(n_leaves * static_cast<std::size_t>(rows.n_scores)),
                           std::vector<double>(n_leaves)};

@@ -32,9 +32,10 @@ Block block_of(const Pairs& rows, std::int64_t begin, std::int64_t size, NearPai
     h = rows.h ? rows.h + begin : nullptr;
   }
   if (!rows.copies) return {g, h, begin, size, size};
-  const std::int64_t* const copies = rows.copies + begin;  // 0 or 1 of each row
-  for (std::int64_t i = 0; i < size; ++i) near.g[i] = if_drawn(copies[i], g[i]);
-  for (std::int64_t i = 0; i < size; ++i) near.h[i] = if_drawn(copies[i], h ? h[i] : 1.0);
+  const std::int64_t* const copies = rows.copies + begin;
+  for (std::int64_t i = 0; i < size; ++i) near.g[i] = times_0_or_1(g[i], copies[i]);
+  for (std::int64_t i = 0; h && i < size; ++i) near.h[i] = times_0_or_1(h[i], copies[i]);
+  for (std::int64_t i = 0; !h && i < size; ++i) near.h[i] = times_0_or_1(1.0, copies[i]);
   return {near.g, near.h, begin, size, std::accumulate(copies, copies + size, std::int64_t{0})};
 }
 

@@ -98,7 +98,7 @@ class LeafRefit:
         self._base = fitted_base(loss, self._training)
         self._scores = starting_scores(loss, self._training.rows, self._base)
         self._buffers = DerivativeBuffers(self._scores)
-        self._waiting: deque[tuple[list[_Leaves], Mask]] = deque()
+        self._waiting: deque[_Leaves] = deque()
         self._n_rounds = 0
         self._values: list[Floats] = []  # of the leaves of every tree, and their hessians
         self._hessians: list[Floats] = []
@@ -110,13 +110,13 @@ class LeafRefit:
         round, whose derivatives are not needed any more.
         """
         self._buffers = buffers
-        leaves = _leaves_of(trees, with_splits=self._limits.directions is not None)
+        leaves = _leaves_of(trees, drawn, with_splits=self._limits.directions is not None)
         if self._waits == 0:
-            self._refit_round(leaves, drawn)
+            self._refit_round(leaves)
             return
-        self._waiting.append(([tree.compact() for tree in leaves], drawn))
-        if len(self._waiting) > self._waits:
-            self._refit_round(*self._waiting.popleft())
+        self._waiting.extend([tree.compact() for tree in leaves])
+        if len(self._waiting) > self._waits * len(leaves):
+            self._refit_waiting(len(leaves))
 
     def add_forest(self, forest: Forest) -> None:
         """Refit all rounds of an earlier fit; its trees are applied to the rows."""
@@ -129,17 +129,18 @@ class LeafRefit:
             leaf_of_row = np.ascontiguousarray(np.concatenate(pieces).T)
             for t in range(0, trees.n_trees, a_round):
                 members = range(t, t + a_round)
-                leaves = [_Leaves.of_tree(trees, s, leaf_of_row[s]) for s in members]
                 _, drawn = self._training.drawn(self._fraction, self._n_rounds)
-                self._refit_round(leaves, drawn)
+                self._refit_round(
+                    [_Leaves.of_tree(trees, s, leaf_of_row[s], drawn) for s in members]
+                )
 
     def refitted(self, forest: Forest) -> Forest:
         """Return the forest, which holds the first rounds, with the new leaf values."""
         n = forest.n_trees
-        while self._waiting and len(self._values) < n:
-            self._refit_round(*self._waiting.popleft())
         if n == 0:
             return replace(forest, base_score=self._base)
+        while len(self._values) < n:
+            self._refit_waiting(forest.trees_a_round(len(self._scores)))
         hessians = np.concatenate(self._hessians[:n])
         weight = _native.node_weights(
             forest.feature, forest.right, hessians, forest.first_node, forest.first_leaf
@@ -147,10 +148,14 @@ class LeafRefit:
         value = np.concatenate(self._values[:n])
         return replace(forest, value=value, weight=weight, base_score=self._base)
 
-    def _refit_round(self, trees: Sequence["_Leaves"], drawn: Mask) -> None:
+    def _refit_waiting(self, a_round: int) -> None:
+        """Refit the first of the waiting rounds, which has so many trees."""
+        self._refit_round([self._waiting.popleft() for _ in range(a_round)])
+
+    def _refit_round(self, trees: Sequence["_Leaves"]) -> None:
         """Estimate the leaf values of the next round and add them to the scores."""
         training, weight = self._training, self._training.rows.weight
-        seen, scores = training.train_copies, self._scores
+        seen, scores, drawn = training.train_copies, self._scores, trees[0].drawn
         loss = self._loss.at(training.y, scores, weight, seen)
         stage = Stage(self._n_rounds, loss, training, seen, scores, weight, self._buffers, drawn)
         takes_newton_steps = (
@@ -235,24 +240,32 @@ class _Splits(NamedTuple):
 
 
 class _Leaves(NamedTuple):
-    """The leaf of each row in a tree; its splits, if there are monotonic constraints."""
+    """The leaf of each row in a tree; its splits, if there are monotonic constraints.
+
+    `drawn` marks the rows that were drawn for its round; None: all of them. All in one tuple, as
+    the garbage collector visits every container.
+    """
 
     of_row: NDArray[Any]
     n_leaves: int
     splits: _Splits | None
+    drawn: Mask
 
     @classmethod
-    def of_tree(cls, forest: Forest, t: int, leaf_of_row: NDArray[np.int32]) -> "_Leaves":
+    def of_tree(
+        cls, forest: Forest, t: int, leaf_of_row: NDArray[np.int32], drawn: Mask
+    ) -> "_Leaves":
         """Describe a tree of a forest."""
         nodes = slice(forest.first_node[t], forest.first_node[t + 1])
         splits = _Splits(forest.feature[nodes], forest.threshold[nodes], forest.right[nodes])
-        return cls(leaf_of_row, int(forest.first_leaf[t + 1] - forest.first_leaf[t]), splits)
+        n_leaves = int(forest.first_leaf[t + 1] - forest.first_leaf[t])
+        return cls(leaf_of_row, n_leaves, splits, drawn)
 
     def compact(self) -> "_Leaves":
         """Copy the leaves, in as few bytes as they need."""
         n = self.n_leaves
         dtype = np.uint8 if n <= 2**8 else np.uint16 if n <= 2**16 else np.int32
-        return _Leaves(self.of_row.astype(dtype), n, self.splits)
+        return _Leaves(self.of_row.astype(dtype), n, self.splits, self.drawn)
 
 
 def _copies_of(drawn: Mask, copies: Copies) -> Copies:
@@ -262,14 +275,15 @@ def _copies_of(drawn: Mask, copies: Copies) -> Copies:
     return drawn.astype(np.int64) if copies is None else np.where(drawn, copies, 0)
 
 
-def _leaves_of(trees: RoundTrees, *, with_splits: bool) -> list[_Leaves]:
+def _leaves_of(trees: RoundTrees, drawn: Mask, *, with_splits: bool) -> list[_Leaves]:
     if isinstance(trees, GrownTrees) and not with_splits:
-        return [_Leaves(of_row, n_leaves, None) for of_row, n_leaves in trees.leaves()]
+        return [_Leaves(of_row, n_leaves, None, drawn) for of_row, n_leaves in trees.leaves()]
     return [
         _Leaves(
             tree.leaf_of_row,
             len(tree.value),
             _Splits(tree.feature, tree.threshold, tree.right) if with_splits else None,
+            drawn,
         )
         for tree in trees
     ]
