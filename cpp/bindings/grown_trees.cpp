@@ -126,8 +126,8 @@ void bind_grown_trees(nb::module_& m) {
       .def("add_to", &GrownTrees::add_to, "scores"_a.noconvert(), "leaf_of_row"_a, "n_threads"_a);
   m.def("join_trees", &join_trees, "rounds"_a);
   m.def("right_of", &right_of, "is_inner"_a, "first_node"_a);
-  m.def("node_weights", &node_weights, "feature"_a, "right"_a, "leaves"_a,
-        "first_node"_a, "first_leaf"_a);
+  m.def("node_weights", &node_weights, "feature"_a, "right"_a, "leaves"_a, "first_node"_a,
+        "first_leaf"_a);
 }
 
 }  // namespace weald::bindings

@@ -162,8 +162,8 @@ class SplitEvaluator {
     return {channels_.weight_of(cell), sums_.data(), n_channels()};
   }
 
-  // score(left) + score(right_). Channel by channel for both at once: each is a sum whose terms wait
-  // for each other.
+  // score(left) + score(right_). Channel by channel for both at once: each is a sum whose terms
+  // wait for each other.
   double score_of_children(const std::int64_t* left) {
     if constexpr (requires { C::term(0.0, penalty_); }) {
       if (!penalty_.bounds.any()) {

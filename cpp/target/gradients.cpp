@@ -89,7 +89,8 @@ double largest_of(const double* values, const std::int64_t* copies, std::int64_t
     double near[LossAt::near_rows];
     for (std::int64_t at = begin; copies && at < end; at += LossAt::near_rows) {
       const std::int64_t size = std::min(LossAt::near_rows, end - at);
-      for (std::int64_t i = 0; i < size; ++i) near[i] = times_0_or_1(values[at + i], copies[at + i] > 0);
+      for (std::int64_t i = 0; i < size; ++i)
+        near[i] = times_0_or_1(values[at + i], copies[at + i] > 0);
       part = Extremes::larger(part, kernels::active().largest(near, size, &has_negative));
     }
     const std::scoped_lock hold(lock);

@@ -70,7 +70,7 @@ class FoldScores:
 
     @property
     def _n_behind(self) -> int:
-        return self.of_boosters.shape[2] - self._folds.n
+        return int(self.of_boosters.shape[2]) - self._folds.n
 
 
 class FoldBoosters:
