@@ -107,13 +107,14 @@ void losses_of(std::string_view loss, const losses::Scored& rows, losses::Range 
 
 typedef std::uint64_t Words __attribute__((vector_size(vector_bytes)));
 
-// One word of each of several keys.
-[[gnu::always_inline]] inline Words words_of(const Hash128* keys, int which) {
-  Words first, second, place;
+// The first (0) or the second (1) word of each of several keys.
+template <int which, int... i>
+[[gnu::always_inline]] inline Words words_of(const Hash128* keys,
+                                             std::integer_sequence<int, i...>) {
+  Words first, second;
   std::memcpy(&first, keys, sizeof first);
   std::memcpy(&second, keys + vector_lanes / 2, sizeof second);
-  for (int lane = 0; lane < vector_lanes; ++lane) place[lane] = 2 * lane + which;
-  return __builtin_shuffle(first, second, place);
+  return __builtin_shufflevector(first, second, (2 * i + which)...);
 }
 
 // Masks and no branches, as a branch on chance is badly predicted.
@@ -124,7 +125,9 @@ std::int64_t draw_rows(const Hash128* keys, const std::int64_t* copies, std::int
   std::int64_t i = 0;
   // Two lanes are slower than none: there are no vector products of 64-bit words.
   for (; vector_lanes > 2 && i + vector_lanes <= n; i += vector_lanes) {
-    const Words word = key.of(words_of(keys + i, 0), words_of(keys + i, 1)) >> uniform_shift;
+    constexpr auto each = std::make_integer_sequence<int, vector_lanes>();
+    const Words word =
+        key.of(words_of<0>(keys + i, each), words_of<1>(keys + i, each)) >> uniform_shift;
     Integers times = Integers{} + 1;
     if (copies) std::memcpy(&times, copies + i, sizeof times);
     times &= reinterpret_cast<Integers>(word < limit);
