@@ -52,12 +52,17 @@ RETURNS = {
     "criterion_facts": ("dict", "dict[str, Any]"),
     "part": ("tuple", "tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]"),
     "predict_spread": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+    "refit_leaves": (
+        "tuple",
+        "tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]",
+    ),
     "search_cells": (
         "tuple",
         "tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.float64], "
         "NDArray[numpy.int64]]",
     ),
     "search_levels": ("tuple", "tuple[float, float]"),
+    "subsample": ("tuple", "tuple[NDArray[numpy.int64], NDArray[numpy.uint8]]"),
     "stumps": ("list", "list[tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]]"),
 }
 

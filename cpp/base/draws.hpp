@@ -11,21 +11,26 @@ struct Hash128 {
   std::uint64_t low, high;
 };
 
-inline void absorb(Hash128& hash, std::uint64_t word) {
-  hash.low = mix(hash.low ^ word) + word_step;
-  hash.high = mix(hash.high + (word * hash_factor)) ^ hash.low;
+// The two words of one hash, or of several hashes in vectors. Always inlined, like `mix`.
+template <class Words>
+[[gnu::always_inline]] inline void absorb(Words& low, Words& high, std::uint64_t word) {
+  low = mix(low ^ word) + word_step;
+  high = mix(high + (word * hash_factor)) ^ low;
 }
+inline void absorb(Hash128& hash, std::uint64_t word) { absorb(hash.low, hash.high, word); }
 
 // One random number per row, keyed by the user's seed, the base estimator and the purpose.
 struct DrawKey {
   std::uint64_t seed, member, purpose;
 
-  std::uint64_t operator()(const Hash128& row) const {
-    Hash128 state{row.low, row.high};
-    absorb(state, seed);
-    absorb(state, member);
-    absorb(state, purpose);
-    return mix(state.high ^ mix(state.low));
+  std::uint64_t operator()(const Hash128& row) const { return of(row.low, row.high); }
+  // Of the words of several rows.
+  template <class Words>
+  [[gnu::always_inline]] Words of(Words low, Words high) const {
+    absorb(low, high, seed);
+    absorb(low, high, member);
+    absorb(low, high, purpose);
+    return mix(high ^ mix(low));
   }
 };
 

@@ -29,6 +29,12 @@ inline double scale_by_power(double x, int exponent) {
   return x * power_of_two(half) * power_of_two(exponent - half);
 }
 
+// x, or 0.0 if `once` is 0 and not 1, whatever x is. By a mask: which rows are drawn is chance, and
+// a branch on chance is badly predicted.
+inline double times_0_or_1(double x, std::int64_t once) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & -static_cast<std::uint64_t>(once));
+}
+
 // Doubles below 2^exponent in absolute value, as integers below 2^bits.
 struct FixedPoint {
   double factors[2] = {1.0, 1.0};  // their product is 2^(bits - exponent)

@@ -127,19 +127,22 @@ auto draw(Matrix<std::uint64_t> hashes, std::uint64_t seed, std::uint64_t member
   return give(std::move(words));
 }
 
-// How often each row is drawn: see subsample.hpp.
+// How often each row that is not held out is drawn, and which of all rows are: see subsample.hpp.
 auto subsample(Matrix<std::uint64_t> hashes, std::optional<Vector<std::int64_t>> copies,
-               double fraction, std::uint64_t seed, std::uint64_t member, std::uint64_t purpose) {
+               std::optional<Vector<bool>> held_out, double fraction, std::uint64_t seed,
+               std::uint64_t member, std::uint64_t purpose) {
   require(hashes.shape(1) == 2, "hashes must have two words per row");
   const auto n_rows = static_cast<std::int64_t>(hashes.shape(0));
   const std::int64_t* const times =
       data_or_null(copies, n_rows, "copies must have one entry per row");
+  const bool* const held = data_or_null(held_out, n_rows, "held_out must have one entry per row");
   std::vector<std::int64_t> drawn(hashes.shape(0));
+  std::vector<std::uint8_t> of_all(hashes.shape(0));
   run(hashes.size(), [&] {
-    data::subsample(reinterpret_cast<const Hash128*>(hashes.data()), times, n_rows, fraction,
-                    {seed, member, purpose}, drawn.data());
+    data::subsample(reinterpret_cast<const Hash128*>(hashes.data()), times, held, n_rows, fraction,
+                    {seed, member, purpose}, drawn.data(), of_all.data());
   });
-  return give(std::move(drawn));
+  return nb::make_tuple(give(std::move(drawn)), give(std::move(of_all)));
 }
 
 template <auto function>
@@ -184,8 +187,8 @@ void bind_data(nb::module_& m) {
         "n_threads"_a);
   m.def("numbered_rows", &numbered_rows, "hashes"_a, "weight"_a.none() = nb::none());
   m.def("draw", &draw, "hashes"_a, "seed"_a, "member"_a, "purpose"_a);
-  m.def("subsample", &subsample, "hashes"_a, "copies"_a.none(), "fraction"_a, "seed"_a, "member"_a,
-        "purpose"_a);
+  m.def("subsample", &subsample, "hashes"_a, "copies"_a.none(), "held_out"_a.none(), "fraction"_a,
+        "seed"_a, "member"_a, "purpose"_a);
 }
 
 }  // namespace weald::bindings

@@ -99,19 +99,29 @@ auto right_of(Vector<std::uint8_t> is_inner, Vector<std::int64_t> first_node) {
   return give(std::move(right));
 }
 
-// The weight of each node of a tree: the sum of those of the leaves below it.
-auto node_weights(Vector<std::int32_t> feature, Vector<std::int32_t> right, Vector<double> leaves) {
-  const auto n_nodes = static_cast<std::int64_t>(feature.shape(0));
-  const auto n_leaves = static_cast<std::int64_t>(leaves.shape(0));
+// The weight of each node of one or several trees: the sum of those of the leaves below it.
+auto node_weights(Vector<std::int32_t> feature, Vector<std::int32_t> right, Vector<double> leaves,
+                  Vector<std::int64_t> first_node, Vector<std::int64_t> first_leaf) {
+  const auto ends_at = [&](const Vector<std::int64_t>& first, std::size_t size) {
+    const std::int64_t *const begin = first.data(), *const end = begin + first.shape(0);
+    return first.shape(0) > 0 && begin[0] == 0 && std::is_sorted(begin, end) &&
+           end[-1] == static_cast<std::int64_t>(size);
+  };
   require(right.shape(0) == feature.shape(0), "right must have one entry per node");
-  for (std::int64_t node = 0; node < n_nodes; ++node) {
-    const bool is_leaf = feature.data()[node] < 0;
-    const std::int64_t one = right.data()[node];
-    require(is_leaf ? one >= 0 && one < n_leaves : one > node + 1 && one < n_nodes,
-            "right must hold the later child of an inner node and the number of a leaf");
-  }
+  require(ends_at(first_node, feature.shape(0)) && ends_at(first_leaf, leaves.shape(0)) &&
+              first_node.shape(0) == first_leaf.shape(0),
+          "first_node and first_leaf must increase from 0 to the numbers of nodes and leaves");
   std::vector<double> weight(feature.shape(0));
-  tree::write_weights(feature.data(), right.data(), n_nodes, leaves.data(), weight.data());
+  for (std::size_t t = 0; t + 1 < first_node.shape(0); ++t) {
+    const std::int64_t from = first_node.data()[t], n_nodes = first_node.data()[t + 1] - from,
+                       leaf = first_leaf.data()[t], n_leaves = first_leaf.data()[t + 1] - leaf;
+    const std::int32_t *const its_feature = feature.data() + from, *const its = right.data() + from;
+    for (std::int64_t node = 0; node < n_nodes; ++node)
+      require(its_feature[node] < 0 ? its[node] >= 0 && its[node] < n_leaves
+                                    : its[node] > node + 1 && its[node] < n_nodes,
+              "right must hold the later child of an inner node and the number of a leaf");
+    tree::write_weights(its_feature, its, n_nodes, leaves.data() + leaf, weight.data() + from);
+  }
   return give(std::move(weight));
 }
 
@@ -126,7 +136,8 @@ void bind_grown_trees(nb::module_& m) {
       .def("add_to", &GrownTrees::add_to, "scores"_a.noconvert(), "leaf_of_row"_a, "n_threads"_a);
   m.def("join_trees", &join_trees, "rounds"_a);
   m.def("right_of", &right_of, "is_inner"_a, "first_node"_a);
-  m.def("node_weights", &node_weights, "feature"_a, "right"_a, "leaves"_a);
+  m.def("node_weights", &node_weights, "feature"_a, "right"_a, "leaves"_a, "first_node"_a,
+        "first_leaf"_a);
 }
 
 }  // namespace weald::bindings

@@ -12,6 +12,8 @@
 #include "bindings/border.hpp"
 #include "target/gradients.hpp"
 #include "target/leaf_constants.hpp"
+#include "target/leaf_refit.hpp"
+#include "target/packing.hpp"
 
 namespace weald::bindings {
 namespace {
@@ -247,6 +249,52 @@ auto newton_steps(Matrix<double> gradient, std::optional<Matrix<double>> hessian
                         give(std::move(hessians)));
 }
 
+// `leaf_of_row` in as few bytes as it needs. Returns values, hessians and the largest size of a
+// value; NaN if any is.
+template <class Leaf>
+auto refit_leaves(const std::string& loss, double parameter, double rate, Matrix<double> gradient,
+                  std::optional<Matrix<double>> hessian, std::optional<Vector<std::int64_t>> copies,
+                  std::optional<Vector<std::uint8_t>> drawn, Vector<Leaf> leaf_of_row,
+                  std::int64_t n_leaves, double l1, double l2, OutMatrix<double> scores,
+                  int n_threads) {
+  const std::size_t n_scores = gradient.shape(0);
+  const auto n_rows = static_cast<std::int64_t>(gradient.shape(1));
+  check_parameter(loss, parameter);
+  require(rate > 0.0, "rate must be positive");
+  require(l1 >= 0.0 && l2 >= 0.0, "l1 and l2 must not be negative");
+  const auto fits = [&](const auto& matrix) {
+    return matrix.shape(0) == n_scores && matrix.shape(1) == gradient.shape(1);
+  };
+  require(fits(scores) && (!hessian || fits(*hessian)),
+          "hessian and scores must have the shape of gradient");
+  require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows,
+          "leaf_of_row must have one entry per row");
+  require(n_leaves >= 1 && n_leaves <= std::numeric_limits<std::int32_t>::max(),
+          "n_leaves must be in [1, 2^31)");
+  const target::RefitRows rows{
+      gradient.data(), hessian ? hessian->data() : nullptr, checked_copies(copies, n_rows),
+      data_or_null(drawn, n_rows, "drawn must have one entry per row"), static_cast<int>(n_scores)};
+  bool sound = true;
+  target::RefittedLeaves leaves;
+  run(gradient.size(), [&] {
+    weald::LargeVector<std::int32_t> of_row(leaf_of_row.shape(0));
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      of_row[row] = static_cast<std::int32_t>(leaf_of_row.data()[row]);
+      sound &= of_row[row] >= 0 && of_row[row] < n_leaves;
+    }
+    if (sound)
+      leaves = target::refit_leaves(rows, {of_row.data(), n_rows, n_leaves},
+                                    {loss, parameter, rate, l1, l2}, scores.data(),
+                                    checked_threads(n_threads));
+  });
+  require(sound, "leaf_of_row contains an invalid leaf index");
+  double largest = 0.0;
+  for (const double value : leaves.values) largest = target::Extremes::larger(largest, value);
+  return nb::make_tuple(
+      give(std::move(leaves.values), {static_cast<std::size_t>(n_leaves), n_scores}),
+      give(std::move(leaves.hessians)), largest);
+}
+
 auto leaf_sums(Vector<double> gradient, std::optional<Vector<double>> hessian,
                std::optional<Vector<std::int64_t>> copies, Vector<std::int32_t> leaf_of_row,
                std::int64_t n_leaves, int n_threads) {
@@ -411,6 +459,14 @@ void bind_losses(nb::module_& m) {
         "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a, "l2"_a = 0.0);
   m.def("newton_steps", &newton_steps, "gradient"_a, "hessian"_a.none(), "copies"_a.none(),
         "leaf_of_row"_a, "n_leaves"_a, "l1"_a, "l2"_a, "n_threads"_a);
+  const auto bind_refit = [&]<class Leaf>(Leaf) {
+    m.def("refit_leaves", &refit_leaves<Leaf>, "loss"_a, "parameter"_a, "rate"_a, "gradient"_a,
+          "hessian"_a.none(), "copies"_a.none(), "drawn"_a.none(), "leaf_of_row"_a.noconvert(),
+          "n_leaves"_a, "l1"_a, "l2"_a, "scores"_a.noconvert(), "n_threads"_a);
+  };
+  bind_refit(std::uint8_t{});
+  bind_refit(std::uint16_t{});
+  bind_refit(std::int32_t{});
   m.def("leaf_sums", &leaf_sums, "gradient"_a, "hessian"_a.none(), "copies"_a.none(),
         "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
   m.def("cap_steps", &cap_steps, "loss"_a, "parameter"_a, "rate"_a, "steps"_a.noconvert());

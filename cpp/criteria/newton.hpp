@@ -27,13 +27,15 @@ struct Newton {
   WEALD_HOST_DEVICE static double denominator(const Sums& node, const Penalty& penalty) {
     return node.weight + penalty.l2;
   }
+  // Without bounds, the score is the sum of the terms of all channels, divided by the denominator.
+  WEALD_HOST_DEVICE static double term(double channel, const Penalty& penalty) {
+    const double sum = shrunk(channel, penalty);
+    return 0.5 * sum * sum;
+  }
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty& penalty) {
     if (!penalty.bounds.any()) {
       double total = 0.0;
-      for (int k = 0; k < node.n_channels; ++k) {
-        const double sum = shrunk(node.sums[k], penalty);
-        total += 0.5 * sum * sum;
-      }
+      for (int k = 0; k < node.n_channels; ++k) total += term(node.sums[k], penalty);
       return total / denominator(node, penalty);
     }
     const double w = leaf_value(node.sums[0], node.weight, penalty);

@@ -196,8 +196,8 @@ void Grower::run_node_by_node() {
 void Grower::split_frontier() {
   while (!frontier_.empty() &&
          (params_.max_leaf_nodes == 0 || growing_tree_.n_leaves < params_.max_leaf_nodes)) {
-    if (interrupted()) throw Interrupted{};
     const int node = frontier_.front();
+    steps_.take((growing_tree_.nodes[node].n_rows() + max_value_bins) * n_columns_);
     if (growing_tree_.nodes[node].ahead < 0) expand(batch());
     pop();
     growing_tree_.join(node);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "base/types.hpp"
 #include "data/column_choice.hpp"
 #include "engine/histogram_engine.hpp"
@@ -84,6 +85,7 @@ class Grower {
   std::unique_ptr<tree::SplitEngine> engine_;
   bool writes_impurity_ = false;  // forests: gain of a leaf is its impurity
   std::vector<int> frontier_;     // heap ordered by comes_before
+  InterruptSteps steps_;          // cells that were summed and searched
   std::vector<int> small_;        // nodes of small targets (channels.hpp), split last
   std::optional<target::Channels>
       all_;  // of all rows, while growing_tree_ has those of small targets

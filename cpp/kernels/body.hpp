@@ -105,6 +105,45 @@ void losses_of(std::string_view loss, const losses::Scored& rows, losses::Range 
   return std::bit_cast<std::int64_t>(x + 0x1.8p52) - std::bit_cast<std::int64_t>(0x1.8p52);
 }
 
+typedef std::uint64_t Words __attribute__((vector_size(vector_bytes)));
+
+// The first (0) or the second (1) word of each of several keys.
+template <int which, int... i>
+[[gnu::always_inline]] inline Words words_of(const Hash128* keys,
+                                             std::integer_sequence<int, i...>) {
+  Words first, second;
+  std::memcpy(&first, keys, sizeof first);
+  std::memcpy(&second, keys + vector_lanes / 2, sizeof second);
+  return __builtin_shufflevector(first, second, (2 * i + which)...);
+}
+
+// Masks and no branches, as a branch on chance is badly predicted.
+std::int64_t draw_rows(const Hash128* keys, const std::int64_t* copies, std::int64_t n,
+                       const DrawKey& draw, std::uint64_t limit, std::int64_t* drawn) {
+  const DrawKey key = draw;  // a local copy: `drawn` might alias the original
+  Integers any{};
+  std::int64_t i = 0;
+  // Two lanes are slower than none: there are no vector products of 64-bit words.
+  for (; vector_lanes > 2 && i + vector_lanes <= n; i += vector_lanes) {
+    constexpr auto each = std::make_integer_sequence<int, vector_lanes>();
+    const Words word =
+        key.of(words_of<0>(keys + i, each), words_of<1>(keys + i, each)) >> uniform_shift;
+    Integers times = Integers{} + 1;
+    if (copies) std::memcpy(&times, copies + i, sizeof times);
+    times &= reinterpret_cast<Integers>(word < limit);
+    std::memcpy(drawn + i, &times, sizeof times);
+    any |= times;
+  }
+  std::int64_t all = 0;
+  for (int lane = 0; lane < vector_lanes; ++lane) all |= any[lane];
+  for (; i < n; ++i) {
+    const bool is_drawn = key.of(keys[i].low, keys[i].high) >> uniform_shift < limit;
+    drawn[i] = is_drawn * (copies ? copies[i] : 1);
+    all |= drawn[i];
+  }
+  return all;
+}
+
 double largest(const double* x, std::int64_t n, bool* has_negative) {
   // Non-negative doubles order as integers do, and NaN is above infinity, so it is detected.
   std::int64_t top = 0, any = 0;
@@ -297,6 +336,32 @@ void add_packed_wide(const std::uint16_t* codes, int n_lanes, const std::int64_t
   }(std::make_integer_sequence<int, lanes>{});
 }
 
+// Cells of two and three sums, those of regression targets, have their size known to the compiler.
+template <int fixed_size>
+void add_cells_of(const Codes& codes, int group, const std::int64_t* values, int any_size,
+                  const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  const int cell_size = fixed_size > 0 ? fixed_size : any_size;
+  const Code* const data = codes.group(group);
+  const std::int64_t stride = codes.stride(group);
+  const int n_lanes = codes.lanes_of(group);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t row = rows ? std::int64_t{rows[i]} : begin + i;
+    const Code* const code = data + row * stride;
+    const std::int64_t* const value = values + row * cell_size;
+    for (int lane = 0; lane < n_lanes; ++lane) {
+      std::int64_t* const cell = cells + (std::int64_t{code[lane]} * lanes + lane) * cell_size;
+      for (int c = 0; c < cell_size; ++c) cell[c] += value[c];
+    }
+  }
+}
+void add_cells(const Codes& codes, int group, const std::int64_t* values, int cell_size,
+               const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  const auto add = cell_size == 2   ? add_cells_of<2>
+                   : cell_size == 3 ? add_cells_of<3>
+                                    : add_cells_of<0>;
+  add(codes, group, values, cell_size, rows, begin, n, cells);
+}
+
 #include "kernels/search.hpp"
 // These use the definitions above.
 #include "kernels/bits.hpp"
@@ -321,11 +386,13 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .encode_double = encode<double>,
                        .gradients = gradients,
                        .losses = losses_of,
+                       .draw_rows = draw_rows,
                        .largest = largest,
                        .coarse_sums = coarse_sums,
                        .pack_words = pack_words,
                        .add_packed = add_packed,
                        .add_packed_wide = add_packed_wide,
+                       .add_cells = add_cells,
                        .search_packed = search_packed,
                        .add_gains = add_gains,
                        .search_levels = search_levels,

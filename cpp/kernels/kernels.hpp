@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/draws.hpp"
 #include "base/types.hpp"
 #include "losses/scored.hpp"
 
@@ -193,6 +194,11 @@ struct Kernels {
   void (*losses)(std::string_view loss, const losses::Scored& rows, losses::Range range,
                  double* loss_of_row);
 
+  // drawn[i] = copies[i] (null: 1) if the draw of keys[i], shifted by uniform_shift, is below
+  // `limit`, else 0. Returns their bitwise or.
+  std::int64_t (*draw_rows)(const Hash128* keys, const std::int64_t* copies, std::int64_t n,
+                            const DrawKey& draw, std::uint64_t limit, std::int64_t* drawn);
+
   // The largest |x|, and whether any x is negative.
   double (*largest)(const double* x, std::int64_t n, bool* has_negative);
 
@@ -214,6 +220,9 @@ struct Kernels {
   // The same for one group of columns with codes of two bytes: codes[row * lanes + lane].
   void (*add_packed_wide)(const std::uint16_t* codes, int n_lanes, const std::int64_t* words,
                           const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
+  // Add values[row][cell_size] to the cells [bin][lane][cell_size] of a group. Rows as above.
+  void (*add_cells)(const Codes& codes, int group, const std::int64_t* values, int cell_size,
+                    const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
 
   // `counts` null: a child has enough copies if its h implies it, otherwise the split is undecided.
   // Otherwise cells of copies, in the layout of `cells`, decide; a column may have none.

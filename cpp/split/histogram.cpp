@@ -30,16 +30,6 @@ void add_wide(Group<AnyCode> group, int cell_size, const Row* rows, std::int64_t
   }
 }
 
-// Compile-time cell size, so that a cell can be added as one vector.
-template <int cell_size, class AnyCode>
-void add_fixed(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
-               std::int64_t begin, std::int64_t n, std::int64_t* cells) {
-  const std::int64_t* const values = channels.values();
-  add_wide(group, cell_size, rows, begin, n, cells, [values](std::int64_t* cell, std::int64_t row) {
-    for (int c = 0; c < cell_size; ++c) cell[c] += values[row * cell_size + c];
-  });
-}
-
 template <class AnyCode>
 void add_any(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
              std::int64_t begin, std::int64_t n, std::int64_t* cells) {
@@ -80,11 +70,9 @@ template <class AnyCode>
 void add_unpacked(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
                   std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const target::Target& target = channels.target();
-  const auto add = target.n_labels > 1         ? add_labels<AnyCode>
-                   : target.classes            ? add_classes<AnyCode>
-                   : channels.cell_size() == 2 ? add_fixed<2, AnyCode>
-                   : channels.cell_size() == 3 ? add_fixed<3, AnyCode>
-                                               : add_any<AnyCode>;
+  const auto add = target.n_labels > 1 ? add_labels<AnyCode>
+                   : target.classes    ? add_classes<AnyCode>
+                                       : add_any<AnyCode>;
   add(group, channels, rows, begin, n, cells);
 }
 
@@ -203,9 +191,16 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
                                  group_cells);
     return;
   }
-  for (int g = first; g < last; ++g)
-    add_unpacked(Group<Code>{codes.group(g), codes.stride(g), codes.lanes_of(g)}, channels, rows,
-                 begin, n, cells + layout.part_begin(g));
+  const bool has_sums = !channels.target().classes && channels.target().n_labels <= 1;
+  for (int g = first; g < last; ++g) {
+    std::int64_t* const to = cells + layout.part_begin(g);
+    if (has_sums)  // a row's integers are added to the cell as vectors
+      kernels::active().add_cells(codes, g, channels.values(), channels.cell_size(), rows, begin, n,
+                                  to);
+    else
+      add_unpacked(Group<Code>{codes.group(g), codes.stride(g), codes.lanes_of(g)}, channels, rows,
+                   begin, n, to);
+  }
 }
 
 void add_wide_columns(const data::Categories& categories, const HistogramLayout& layout,

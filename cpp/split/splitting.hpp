@@ -130,7 +130,7 @@ class SplitEvaluator {
     if (!big_enough(left) || !big_enough(right_.data())) return {false};
     if (direction != 0.0 && !keeps_order(left, right_.data(), direction)) return {false};
     any_admitted_ = true;
-    const double children = score(left) + score(right_.data());
+    const double children = score_of_children(left);
     return {true, children - parent_score_, children};
   }
 
@@ -161,6 +161,25 @@ class SplitEvaluator {
   Sums sums_of(const std::int64_t* cell) {
     for (int k = 0; k < n_channels(); ++k) sums_[k] = channels_.sum_of(cell, k);
     return {channels_.weight_of(cell), sums_.data(), n_channels()};
+  }
+
+  // score(left) + score(right_). Channel by channel for both at once: each is a sum whose terms
+  // wait for each other.
+  double score_of_children(const std::int64_t* left) {
+    if constexpr (requires { C::term(0.0, penalty_); }) {
+      if (!penalty_.bounds.any()) {
+        double of_left = 0.0, of_right = 0.0;
+        for (int k = 0; k < n_channels(); ++k) {
+          of_left += C::term(channels_.sum_of(left, k), penalty_);
+          of_right += C::term(channels_.sum_of(right_.data(), k), penalty_);
+        }
+        const auto below = [this](const std::int64_t* cell) {
+          return C::denominator({channels_.weight_of(cell), nullptr, 0}, penalty_);
+        };
+        return of_left / below(left) + of_right / below(right_.data());
+      }
+    }
+    return score(left) + score(right_.data());
   }
 
   double score(const std::int64_t* cell) { return C::score(sums_of(cell), penalty_); }

@@ -41,14 +41,16 @@ void reduce_rows(const Row* rows, std::int64_t n, int n_threads, const Partial& 
   });
 }
 
-// Whether each row has one number and occurs at most once.
-bool can_be_pairs(const Target& target, std::int64_t n_rows) {
-  if ((!target.sums && !target.of_loss) || target.n_channels != 1 ||
-      (target.sums_per_weight && target.weight))
-    return false;
-  for (std::int64_t row = 0; target.copies && row < n_rows; ++row)
-    if (target.copies[row] > 1) return false;
-  return true;
+// Whether each row occurs at most once.
+bool occur_once(const Target& target, std::int64_t n_rows) {
+  return !target.copies || std::none_of(target.copies, target.copies + n_rows,
+                                        [](std::int64_t copies) { return copies > 1; });
+}
+
+// Whether each row has one number; it must also occur at most once.
+bool can_be_pairs(const Target& target) {
+  return (target.sums || target.of_loss) && target.n_channels == 1 &&
+         !(target.sums_per_weight && target.weight);
 }
 
 }  // namespace
@@ -66,7 +68,8 @@ Extremes Channels::look(const Target& target, std::int64_t n_rows, const Row* ro
   n_rows_ = n_rows;
   cells_ = cells;
   n_threads_ = n_threads;
-  is_plain_ = can_be_pairs(target, std::min(n_rows, target.n_used));
+  rows_occur_once_ = occur_once(target, std::min(n_rows, target.n_used));
+  is_plain_ = rows_occur_once_ && can_be_pairs(target);
   may_pack_ = cells != Cells::wide && (target.sums || target.of_loss) && target.n_channels == 1;
   if (target.of_loss && !(may_pack_ && is_plain_)) keep_gradients(n_threads);
   if (may_pack_) values_.resize(static_cast<std::size_t>(n_rows));
@@ -250,7 +253,7 @@ void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n
 }
 
 std::int64_t Channels::count(const Row* rows, std::int64_t n) const {
-  if (!target_.copies) return n;
+  if (rows_occur_once_) return n;  // rows without copies are in no node
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < n; ++i) total += target_.copies[rows[i]];
   return total;
@@ -272,6 +275,11 @@ inline void Channels::add_exact_row(Row row, Int128* totals) const {
 }
 
 void Channels::add_exact(const Row* rows, std::int64_t n, Int128* totals) const {
+  if (!target_.of_loss && is_plain()) {
+    for (std::int64_t i = 0; i < n; ++i)
+      add_exact_pair(target_.sums[rows[i]], target_.weight ? target_.weight[rows[i]] : 1.0, totals);
+    return;
+  }
   if (!target_.of_loss) {
     for (std::int64_t i = 0; i < n; ++i) add_exact_row(rows[i], totals);
     return;

@@ -223,7 +223,7 @@ class Channels {
   Cells cells_ = Cells::automatic;
   int n_threads_ = 1;
   std::int64_t n_rows_ = 0, n_copies_ = 1;
-  bool may_pack_ = false, is_packed_ = false, is_plain_ = false;
+  bool may_pack_ = false, is_packed_ = false, is_plain_ = false, rows_occur_once_ = false;
   bool has_small_numbers_ = false, has_small_rows_ = false;
   double least_sum_ = 0.0;     // rows below this are small
   double least_weight_ = 0.0;  // rows below this are negligible

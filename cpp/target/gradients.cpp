@@ -86,8 +86,13 @@ double largest_of(const double* values, const std::int64_t* copies, std::int64_t
     double part = 0.0;
     bool has_negative;
     if (!copies) part = kernels::active().largest(values + begin, end - begin, &has_negative);
-    for (std::int64_t row = begin; copies && row < end; ++row)
-      if (copies[row] > 0) part = Extremes::larger(part, values[row]);
+    double near[LossAt::near_rows];
+    for (std::int64_t at = begin; copies && at < end; at += LossAt::near_rows) {
+      const std::int64_t size = std::min(LossAt::near_rows, end - at);
+      for (std::int64_t i = 0; i < size; ++i)
+        near[i] = times_0_or_1(values[at + i], copies[at + i] > 0);
+      part = Extremes::larger(part, kernels::active().largest(near, size, &has_negative));
+    }
     const std::scoped_lock hold(lock);
     top = Extremes::larger(top, part);
   });
@@ -179,7 +184,9 @@ bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64
       in_range &= leaf_of_row[row] >= 0 && leaf_of_row[row] < n_leaves;
     if (!in_range) sound = false;
     if (!sound) return;
-    for (int k = 0; k < n_scores; ++k) {
+    for (std::int64_t row = begin; n_scores == 1 && row < end; ++row)
+      scores[row] += values[leaf_of_row[row]];
+    for (int k = 0; n_scores > 1 && k < n_scores; ++k) {
       double* const own = scores + k * n_rows;
       for (std::int64_t row = begin; row < end; ++row)
         own[row] += values[leaf_of_row[row] * n_scores + k];
@@ -273,10 +280,10 @@ void leaf_sums(const double* gradient, const double* hessian, const std::int64_t
     std::vector<LeafSums> part(n_leaves);
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t times = copies ? copies[row] : 1;
-      if (times <= 0) continue;
       LeafSums& leaf = part[leaves.of_row[row]];
-      leaf.gradient += static_cast<Int128>(fixed_g(gradient[row])) * times;
-      leaf.hessian += static_cast<Int128>(fixed_h(hessian ? hessian[row] : 1.0)) * times;
+      leaf.gradient += static_cast<Int128>(fixed_g(times_0_or_1(gradient[row], times > 0))) * times;
+      const double own = hessian ? hessian[row] : 1.0;
+      leaf.hessian += static_cast<Int128>(fixed_h(times_0_or_1(own, times > 0))) * times;
     }
     const std::scoped_lock hold(lock);
     for (std::size_t i = 0; i < n_leaves; ++i) {

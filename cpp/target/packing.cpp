@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
+#include <numeric>
 
 #include "base/parallel.hpp"
 
@@ -31,14 +32,11 @@ Block block_of(const Pairs& rows, std::int64_t begin, std::int64_t size, NearPai
     h = rows.h ? rows.h + begin : nullptr;
   }
   if (!rows.copies) return {g, h, begin, size, size};
-  std::int64_t n = 0;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const bool seen = rows.copies[begin + i] > 0;
-    near.g[i] = seen ? g[i] : 0.0;
-    near.h[i] = seen ? (h ? h[i] : 1.0) : 0.0;
-    n += seen;
-  }
-  return {near.g, near.h, begin, size, n};
+  const std::int64_t* const copies = rows.copies + begin;
+  for (std::int64_t i = 0; i < size; ++i) near.g[i] = times_0_or_1(g[i], copies[i]);
+  for (std::int64_t i = 0; h && i < size; ++i) near.h[i] = times_0_or_1(h[i], copies[i]);
+  for (std::int64_t i = 0; !h && i < size; ++i) near.h[i] = times_0_or_1(1.0, copies[i]);
+  return {near.g, near.h, begin, size, std::accumulate(copies, copies + size, std::int64_t{0})};
 }
 
 // Run visit(partial, block) over short blocks in parallel, and merge(partial) under a lock; merging

@@ -83,6 +83,14 @@ class Partition {
   std::int64_t split(std::int64_t begin, std::int64_t end, const Test& test, int n_threads,
                      Visit&& visit) {
     const std::int64_t n_blocks = Partition::n_blocks(end - begin), block = block_of(end - begin);
+    if (n_blocks == 1) {
+      Row* const sent = spare_ + begin;
+      const std::int64_t size = end - begin;
+      const std::int64_t n_left = send(test, rows_.data() + begin, size, sent);
+      visit(sent, n_left, sent + n_left, size - n_left, 0);
+      take_back(sent, n_left, size, begin, begin + n_left);
+      return begin + n_left;
+    }
     std::vector<std::int64_t> lefts(static_cast<std::size_t>(n_blocks) + 1, 0);
     parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
@@ -96,9 +104,7 @@ class Partition {
     parallel_for(n_blocks, end - begin < copied_alone ? 1 : n_threads, [&](std::int64_t b, int) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
       const std::int64_t n_left = lefts[b + 1] - lefts[b];
-      const Row* const sent = spare_ + from;
-      std::copy(sent, sent + n_left, rows_.data() + begin + lefts[b]);
-      std::reverse_copy(sent + n_left, sent + size, rows_.data() + middle + (b * block - lefts[b]));
+      take_back(spare_ + from, n_left, size, begin + lefts[b], middle + (b * block - lefts[b]));
     });
     return middle;
   }
@@ -137,6 +143,13 @@ class Partition {
   // faster than waking a second thread.
   static constexpr std::int64_t few_rows = 16'384, copied_alone = 8'192;
   static std::int64_t block_of(std::int64_t n_rows) { return n_rows < 8 * few_rows ? 2048 : 8192; }
+
+  // Copies the rows of a block that `send` sent to their final positions.
+  void take_back(const Row* sent, std::int64_t n_left, std::int64_t size, std::int64_t left,
+                 std::int64_t right) {
+    std::copy(sent, sent + n_left, rows_.data() + left);
+    std::reverse_copy(sent + n_left, sent + size, rows_.data() + right);
+  }
 
   // Partitions rows[0, n) into `sent`: left rows from the front, right rows from the back in
   // reverse; returns the number of left rows.

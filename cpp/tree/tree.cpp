@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "tree/monotonic.hpp"
@@ -237,11 +238,15 @@ void part_unseen_rows(const Tree& tree, const std::vector<Partition::Test>& test
   const std::int64_t n_tasks = (n_rows - first + 2 * block - 1) / (2 * block);
   parallel_for(n_tasks, n_threads, [&](std::int64_t task, int) {
     const std::int64_t from = first + task * 2 * block, to = std::min(n_rows, from + 2 * block);
-    std::vector<Row> unseen;
-    for (std::int64_t row = from; row < to; ++row)
-      if (!target.uses(static_cast<Row>(row))) unseen.push_back(static_cast<Row>(row));
+    std::vector<Row> unseen(static_cast<std::size_t>(to - from));
+    if (!target.copies) std::iota(unseen.begin(), unseen.end(), static_cast<Row>(from));
+    std::int64_t n_unseen = target.copies ? 0 : to - from;
+    for (std::int64_t row = from; target.copies && row < to; ++row) {
+      unseen[n_unseen] = static_cast<Row>(row);
+      n_unseen += (row >= target.n_used) | (target.copies[row] <= 0);  // no branch on chance
+    }
     Partition rows;
-    rows.start(n_rows, unseen.data(), static_cast<std::int64_t>(unseen.size()));
+    rows.start(n_rows, unseen.data(), n_unseen);
     std::vector<Range> stack{{0, 0, rows.size()}};
     while (!stack.empty()) {
       const auto [node, begin, end] = stack.back();

@@ -91,11 +91,12 @@ def draw(
 def subsample(
     hashes: NDArray[numpy.uint64],
     copies: NDArray[numpy.int64] | None,
+    held_out: NDArray[numpy.bool_] | None,
     fraction: float,
     seed: int,
     member: int,
     purpose: int,
-) -> NDArray[numpy.int64]: ...
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint8]]: ...
 
 class TreeShap:
     def __init__(
@@ -341,7 +342,11 @@ def right_of(
     is_inner: NDArray[numpy.uint8], first_node: NDArray[numpy.int64]
 ) -> NDArray[numpy.int32]: ...
 def node_weights(
-    feature: NDArray[numpy.int32], right: NDArray[numpy.int32], leaves: NDArray[numpy.float64]
+    feature: NDArray[numpy.int32],
+    right: NDArray[numpy.int32],
+    leaves: NDArray[numpy.float64],
+    first_node: NDArray[numpy.int64],
+    first_leaf: NDArray[numpy.int64],
 ) -> NDArray[numpy.float64]: ...
 def losses() -> list[str]: ...
 def loss_facts(loss: str) -> dict[str, Any]: ...
@@ -428,6 +433,54 @@ def newton_steps(
     l2: float,
     n_threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def refit_leaves(
+    loss: str,
+    parameter: float,
+    rate: float,
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    drawn: NDArray[numpy.uint8] | None,
+    leaf_of_row: NDArray[numpy.uint8],
+    n_leaves: int,
+    l1: float,
+    l2: float,
+    scores: NDArray[numpy.float64],
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def refit_leaves(
+    loss: str,
+    parameter: float,
+    rate: float,
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    drawn: NDArray[numpy.uint8] | None,
+    leaf_of_row: NDArray[numpy.uint16],
+    n_leaves: int,
+    l1: float,
+    l2: float,
+    scores: NDArray[numpy.float64],
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def refit_leaves(
+    loss: str,
+    parameter: float,
+    rate: float,
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    drawn: NDArray[numpy.uint8] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    l1: float,
+    l2: float,
+    scores: NDArray[numpy.float64],
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
 def leaf_sums(
     gradient: NDArray[numpy.float64],
     hessian: NDArray[numpy.float64] | None,

@@ -200,6 +200,45 @@ def test_newton_steps_of_several_scores() -> None:
     assert ones[0, 0] == pytest.approx(-np.sum((gradient[0] * copies)[leaf == 0]) / (counts[0] / 3))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32])
+@pytest.mark.parametrize(("has_copies", "has_drawn"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_a_refit_takes_newton_steps_from_the_rows_drawn(
+    dtype: type, has_copies: bool, has_drawn: bool
+) -> None:
+    rng = np.random.default_rng(16)
+    n, n_scores, n_leaves, rate = 2_000, 3, 5, 0.25
+    gradient, hessian = rng.normal(size=(n_scores, n)), rng.random((n_scores, n))
+    leaf = rng.integers(0, n_leaves, n)
+    copies = rng.integers(0, 3, n) if has_copies else None
+    drawn = (rng.random(n) < 0.8).astype(np.uint8) if has_drawn else None
+    if drawn is not None:
+        gradient[:, drawn == 0] = np.nan  # rows that are not drawn are not looked at
+    times = (1 if copies is None else copies) * (np.ones(n, int) if drawn is None else drawn)
+    start = rng.normal(size=(n_scores, n))
+    scores = start.copy()
+
+    def refit(hessian: np.ndarray | None, scores: np.ndarray, leaf: np.ndarray) -> tuple:
+        sums = gradient, hessian, copies, drawn, leaf.astype(dtype), n_leaves
+        return _native.refit_leaves("exponential", 0.0, rate, *sums, 0.5, 2.0, scores, 2)
+
+    for h in (hessian, None):
+        scores = start.copy()
+        values, hessians, largest = refit(h, scores, leaf)
+        steps, expected = _native.newton_steps(
+            gradient, h, times.astype(np.int64), leaf.astype(np.int32), n_leaves, 0.5, 2.0, 1
+        )
+        assert np.array_equal(values, BuiltinLoss("exponential", 1, 1).capped(steps, rate) * rate)
+        assert np.array_equal(hessians, expected)
+        assert largest == np.abs(values).max()
+        assert np.array_equal(scores, start + values[leaf].T)
+    with pytest.raises(ValueError, match="invalid leaf index"):
+        refit(hessian, scores, leaf + 1)
+    with pytest.raises(ValueError, match="shape of gradient"):
+        refit(hessian[:2].copy(), scores, leaf)
+    with pytest.raises(ValueError, match="one entry per row"):
+        refit(hessian, scores, leaf[1:])
+
+
 def test_leaf_values_are_added_to_every_score() -> None:
     rng = np.random.default_rng(15)
     scores, values = rng.normal(size=(2, 50)), rng.normal(size=(4, 2))
@@ -218,10 +257,17 @@ def test_leaf_values_are_added_to_every_score() -> None:
 def test_weights_of_nodes_are_sums_of_their_leaves() -> None:
     feature, right = np.array([2, -1, 0, -1, -1]), np.array([2, 0, 4, 1, 2])
     given = feature.astype(np.int32), right.astype(np.int32)
-    leaves = np.array([1.0, 2.0, 4.0])
-    assert _native.node_weights(*given, leaves).tolist() == [7.0, 1.0, 6.0, 2.0, 4.0]
+    leaves, ends = np.array([1.0, 2.0, 4.0]), (np.array([0, 5]), np.array([0, 3]))
+    assert _native.node_weights(*given, leaves, *ends).tolist() == [7.0, 1.0, 6.0, 2.0, 4.0]
+    twice = [np.concatenate([one, one]) for one in given]
+    more = np.concatenate([leaves, 10 * leaves])
+    of_both = _native.node_weights(*twice, more, np.array([0, 5, 10]), np.array([0, 3, 6]))
+    assert of_both.tolist() == [7.0, 1.0, 6.0, 2.0, 4.0, 70.0, 10.0, 60.0, 20.0, 40.0]
+    for wrong_ends in ([0, 4], [1, 5], [5], []):
+        with pytest.raises(ValueError, match="first_node and first_leaf must"):
+            _native.node_weights(*given, leaves, np.array(wrong_ends, dtype=np.int64), ends[1])
     for node, wrong in [(0, 1), (0, 5), (1, 3), (1, -1), (2, 2)]:
         other = given[1].copy()
         other[node] = wrong
         with pytest.raises(ValueError, match="right must"):
-            _native.node_weights(given[0], other, leaves)
+            _native.node_weights(given[0], other, leaves, *ends)

@@ -24,26 +24,35 @@ def hashes_of(n: int = N) -> np.ndarray:
 # ---- subsample ----
 
 
+def drawn_of(
+    hashes: np.ndarray, copies: np.ndarray | None, fraction: float, **key: int
+) -> np.ndarray:
+    """How often each row is drawn; none is held out."""
+    drawn, is_drawn = subsample(hashes, copies, None, fraction, **key)
+    assert np.array_equal(is_drawn > 0, drawn > 0)
+    return drawn
+
+
 @pytest.mark.parametrize("fraction", [0.01, 0.3, 0.5, 0.9])
 def test_share_of_rows(fraction: float) -> None:
-    drawn = subsample(hashes_of(), None, fraction, seed=0, member=0)
+    drawn = drawn_of(hashes_of(), None, fraction, seed=0, member=0)
     # Five standard deviations.
     assert abs(drawn.sum() - fraction * N) < 5 * np.sqrt(N * fraction * (1 - fraction))
 
 
 def test_all_rows() -> None:
-    assert subsample(hashes_of(), None, 1.0, seed=0, member=0).all()
+    assert drawn_of(hashes_of(), None, 1.0, seed=0, member=0).all()
 
 
 def test_seeds_and_estimators_draw_differently_and_repeat() -> None:
     hashes = hashes_of()
     draws = {
-        (seed, member): subsample(hashes, None, 0.5, seed=seed, member=member)
+        (seed, member): drawn_of(hashes, None, 0.5, seed=seed, member=member)
         for seed in range(3)
         for member in range(3)
     }
     for key, drawn in draws.items():
-        again = subsample(hashes, None, 0.5, seed=key[0], member=key[1])
+        again = drawn_of(hashes, None, 0.5, seed=key[0], member=key[1])
         assert np.array_equal(drawn, again)
     vectors = np.array(list(draws.values()), dtype=np.float64)
     correlation = np.corrcoef(vectors) - np.eye(9)
@@ -53,29 +62,47 @@ def test_seeds_and_estimators_draw_differently_and_repeat() -> None:
 def test_order_of_rows_does_not_matter() -> None:
     hashes = hashes_of()
     order = np.random.default_rng(0).permutation(N)
-    drawn = subsample(hashes, None, 0.3, seed=1, member=2)
-    assert np.array_equal(subsample(hashes[order], None, 0.3, seed=1, member=2), drawn[order])
+    drawn = drawn_of(hashes, None, 0.3, seed=1, member=2)
+    assert np.array_equal(drawn_of(hashes[order], None, 0.3, seed=1, member=2), drawn[order])
 
 
 def test_rows_of_one_key_are_drawn_together() -> None:
     keys = hashes_of(20)[np.arange(N) % 20]
-    drawn = subsample(keys, None, 0.5, seed=0, member=0).reshape(-1, 20)
+    drawn = drawn_of(keys, None, 0.5, seed=0, member=0).reshape(-1, 20)
     assert (drawn == drawn[0]).all() and 0 < drawn[0].sum() < 20
 
 
 def test_at_least_one_row_is_drawn_of_those_there_are() -> None:
     copies = 3 * (np.arange(50) % 2)
     for seed in range(20):
-        drawn = subsample(hashes_of(50), copies, 1e-12, seed=seed, member=0)
+        drawn = drawn_of(hashes_of(50), copies, 1e-12, seed=seed, member=0)
         assert drawn.sum() == 3
         assert copies[drawn > 0].all()
 
 
 def test_a_drawn_row_counts_as_often_as_it_occurs() -> None:
     copies = np.arange(N) % 4
-    drawn = subsample(hashes_of(), copies, 0.5, seed=3, member=1)
-    plain = subsample(hashes_of(), None, 0.5, seed=3, member=1)
+    drawn = drawn_of(hashes_of(), copies, 0.5, seed=3, member=1)
+    plain = drawn_of(hashes_of(), None, 0.5, seed=3, member=1)
     assert np.array_equal(drawn, plain * copies)
+
+
+def test_held_out_rows_are_not_drawn_but_marked() -> None:
+    hashes, held = hashes_of(), np.arange(N) % 5 == 0
+    copies = np.arange(N) % 3
+    key = {"seed": 3, "member": 1}
+    drawn, is_drawn = subsample(hashes, copies, held, 0.5, **key)
+    of_all = drawn_of(hashes, copies, 0.5, **key)
+    assert np.array_equal(drawn, np.where(held, 0, of_all))
+    assert np.array_equal(is_drawn > 0, of_all > 0)
+
+
+def test_a_row_that_is_not_held_out_is_drawn() -> None:
+    held = np.arange(50) < 49
+    for seed in range(20):
+        drawn, is_drawn = subsample(hashes_of(50), None, held, 1e-12, seed=seed, member=0)
+        assert drawn.tolist() == [0] * 49 + [1]
+        assert is_drawn.sum() == 1
 
 
 # ---- hold-out ----
@@ -118,7 +145,7 @@ def test_hold_out_depends_on_content_and_seed() -> None:
 def test_hold_out_and_subsample_are_independent() -> None:
     hashes = hashes_of()
     held = hold_out(hashes, None, 0.5, seed=0).astype(float)
-    drawn = subsample(hashes, None, 0.5, seed=0, member=0).astype(float)
+    drawn = drawn_of(hashes, None, 0.5, seed=0, member=0).astype(float)
     assert abs(np.corrcoef(held, drawn)[0, 1]) < 5 / np.sqrt(N)
 
 

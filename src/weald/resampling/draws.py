@@ -35,14 +35,21 @@ class Purpose(IntEnum):
 
 
 def subsample(
-    keys: Hashes, copies: NDArray[np.int64] | None, fraction: float, *, seed: int, member: int
-) -> NDArray[np.int64]:
+    keys: Hashes,
+    copies: NDArray[np.int64] | None,
+    held_out: NDArray[np.bool_] | None,
+    fraction: float,
+    *,
+    seed: int,
+    member: int,
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Draw rows with probability `fraction` for one base estimator: how often each is in it.
 
-    A row that is drawn is in it `copies` times (None: once). Rows with the same key (of one group)
-    are drawn together. At least one row is drawn.
+    A row that is drawn is in it `copies` times (None: once), unless it is held out. Rows with the
+    same key (of one group) are drawn together. The second array marks the rows that are drawn,
+    those that are held out included. At least one row is drawn, of each.
     """
-    return _native.subsample(keys, copies, fraction, seed, member, Purpose.SUBSAMPLE)
+    return _native.subsample(keys, copies, held_out, fraction, seed, member, Purpose.SUBSAMPLE)
 
 
 def hold_out(

@@ -151,6 +151,8 @@ class GrownTrees:
     Iterating yields `GrownTree` objects; `leaves_of_rows` is overwritten by the next round.
     """
 
+    __slots__ = ("_leaves_of_rows", "kept", "saw_missing")
+
     def __init__(
         self,
         kept: _native.GrownTrees,

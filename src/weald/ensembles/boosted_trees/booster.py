@@ -14,7 +14,7 @@ from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.early_stopping import EarlyStopping, LiveHistory
-from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters
+from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters, FoldScores
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.leaf_refit import LeafRefit, RefittedTrees
 from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
@@ -167,9 +167,10 @@ class BoostingRun:
         self._forest = ForestBuilder(base, boosters.n_columns(model._plan))
         start = starting_scores(loss, rows, base)
         self._scores = start.copy()
+        self._fold_scores = None if folds is None else FoldScores(start, folds)
         self._booster_scores = [self._scores]
-        if folds is not None:
-            self._booster_scores = [start.copy() for _ in range(folds.n_boosters)]
+        if self._fold_scores is not None:
+            self._booster_scores = list(self._fold_scores.of_boosters)
         self._early_stopping = self._curves(start)
         if earlier is not None:
             earlier.add_to(self._forest)
@@ -206,7 +207,7 @@ class BoostingRun:
             metrics=metrics,
             watched=watched_metric(model),
             fitted=self._training,
-            fitted_scores=None if folds is None else self._fitted_scores,
+            fitted_scores=self._fold_scores,
         )
 
     def _scorer(self, name: str, scoring: Any, held_out: HeldOutSet) -> HeldOutScorer:
@@ -215,14 +216,6 @@ class BoostingRun:
         called = f"scoring={self._model.scoring!r}" if is_watched else f"metrics[{name!r}]"
         forest = self._weighted_forest
         return HeldOutScorer(self._model, scoring, held_out, self._loss, forest, called=called)
-
-    def _fitted_scores(self) -> Floats:
-        """Raw predictions of each row by a booster that is trained on it."""
-        assert self._folds is not None
-        first, second = self._booster_scores[:2]
-        left_out = np.zeros(self._training.rows.n, dtype=bool)
-        left_out[: self._folds.n] = self._folds.left_out(0)
-        return np.where(left_out, second, first)
 
     def booster(self) -> Booster:
         """Train all rounds; keep the best ones, with leaf values estimated on all rows."""
@@ -282,15 +275,14 @@ class BoostingRun:
 
     def _made_learner(self) -> Learner:
         """What trains the trees of a round: of the booster, or of all boosters in turn."""
-        if self._folds is None:
+        if self._fold_scores is None:
             return self._learner_of(0)
         trainings = self._boosters.trainings
         learners = [self._learner_of(k) for k in range(len(trainings))]
         return FoldBoosters(
             trainings,
             learners,
-            self._booster_scores,
-            self._folds,
+            self._fold_scores,
             self._run_loss,
             self._settings.subsample,
         )

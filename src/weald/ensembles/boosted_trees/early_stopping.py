@@ -14,6 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from weald.advice import advise
 from weald.cached import cached_property
 from weald.ensembles.base import Floats
+from weald.ensembles.boosted_trees.fold_boosters import FoldScores
 from weald.ensembles.boosted_trees.loss_sample import rows_of_train_loss
 from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.rounds.loop import Copies, Stage, Training
@@ -61,6 +62,19 @@ class _Subset:
         return loss.mean(self.y, scores.take(self.index, axis=1), self.weight, self.copies)
 
 
+@dataclass(frozen=True, eq=False)
+class _FittedSubset:
+    """Some rows of a fit of several boosters, predicted by a booster that is trained on them."""
+
+    rows: _Subset
+    scores: FoldScores
+    places: NDArray[np.intp]
+
+    def mean(self, loss: Loss, scores: Floats) -> float:
+        own = self.scores.of_boosters.take(self.places)
+        return loss.mean(self.rows.y, own, self.rows.weight, self.rows.copies)
+
+
 def _subset(
     training: Training, index: NDArray[np.intp], weight: Floats | None, copies: Copies
 ) -> _Subset:
@@ -104,8 +118,8 @@ class EarlyStopping:
         maximise.
     fitted : Training or None
         The rows of the training loss; None: those of `training` that are not held out.
-    fitted_scores : callable or None
-        Gives the raw predictions of the training loss; None: those of the rounds.
+    fitted_scores : FoldScores or None
+        Raw predictions of each booster, for the training loss; None: those of the rounds.
 
     Attributes
     ----------
@@ -129,7 +143,7 @@ class EarlyStopping:
         metrics: Mapping[str, Callable[[HeldOutSet], Score]] | None = None,
         watched: str = LOSS,
         fitted: Training | None = None,
-        fitted_scores: Callable[[], Floats] | None = None,
+        fitted_scores: FoldScores | None = None,
     ) -> None:
         self._training = training
         self._patience = patience
@@ -226,7 +240,7 @@ class EarlyStopping:
             self.best_round = number
 
     @cached_property
-    def _training_rows(self) -> _Subset:
+    def _training_rows(self) -> _Subset | _FittedSubset:
         training, loss = self._fitted, self._loss
         index = rows_of_train_loss(
             training,
@@ -234,10 +248,11 @@ class EarlyStopping:
             loss.n_threads,
             are_classes=loss.of_exponents and not loss.has_log_link,
         )
-        return _subset(training, index, training.rows.weight, training.train_copies)
+        rows = _subset(training, index, training.rows.weight, training.train_copies)
+        fitted = self._fitted_scores
+        return rows if fitted is None else _FittedSubset(rows, fitted, fitted.fitted_places(index))
 
     def _mean_of_fitted(self, scores: Floats) -> float:
-        scores = scores if self._fitted_scores is None else self._fitted_scores()
         try:
             with np.errstate(all="ignore"):
                 return self._training_rows.mean(self._loss, scores)

@@ -15,14 +15,16 @@ from weald.ensembles.rounds.constraints import monotone_values
 from weald.ensembles.rounds.loop import (
     Copies,
     DerivativeBuffers,
+    Mask,
     Stage,
     Training,
     check_divergence,
+    check_largest,
 )
 from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import refined_values
 from weald.ensembles.staging import KNOWN_LEAVES, of_rows
-from weald.losses import Loss
+from weald.losses import BuiltinLoss, Loss
 from weald.trees import Forest, GrownTree, GrownTrees, TreeLimits
 
 RoundTrees = GrownTrees | Sequence[GrownTree]
@@ -53,7 +55,7 @@ class RefittedTrees:
     def learn(self, stage: Stage) -> None:
         """Train the trees of a round, then pass them on to the refit."""
         self._learner.learn(stage)
-        self._refit.add_round(self._learner.grown, stage.copies_of_all, stage.buffers)
+        self._refit.add_round(self._learner.grown, stage.drawn_of_all, stage.buffers)
 
 
 class LeafRefit:
@@ -97,23 +99,25 @@ class LeafRefit:
         self._base = fitted_base(loss, self._training)
         self._scores = starting_scores(loss, self._training.rows, self._base)
         self._buffers = DerivativeBuffers(self._scores)
-        self._waiting: deque[_Round] = deque()
+        self._waiting: deque[_Leaves] = deque()
         self._n_rounds = 0
-        self._estimates: list[_LeafEstimate] = []  # of every tree
+        self._values: list[Floats] = []  # of the leaves of every tree, and their hessians
+        self._hessians: list[Floats] = []
 
-    def add_round(self, trees: RoundTrees, copies: Copies, buffers: DerivativeBuffers) -> None:
+    def add_round(self, trees: RoundTrees, drawn: Mask, buffers: DerivativeBuffers) -> None:
         """Refit the trees of a round that was just grown, or an earlier one if rounds wait.
 
-        `copies` are those of the round, as if no row were held out. `buffers` are those of the
+        `drawn` marks the rows of the round, as if no row were held out. `buffers` are those of the
         round, whose derivatives are not needed any more.
         """
         self._buffers = buffers
-        leaves = _leaves_of(trees, with_splits=self._limits.directions is not None)
-        drawn = None if copies is self._training.train_copies else copies
-        added = _Round(leaves, drawn)
-        self._waiting.append(added.compact() if self._waits > 0 else added)
-        if len(self._waiting) > self._waits:
-            self._refit_round(self._waiting.popleft())
+        leaves = _leaves_of(trees, drawn, with_splits=self._limits.directions is not None)
+        if self._waits == 0:
+            self._refit_round(leaves)
+            return
+        self._waiting.extend([tree.compact() for tree in leaves])
+        if len(self._waiting) > self._waits * len(leaves):
+            self._refit_waiting(len(leaves))
 
     def add_forest(self, forest: Forest) -> None:
         """Refit all rounds of an earlier fit; its trees are applied to the rows."""
@@ -126,41 +130,77 @@ class LeafRefit:
             leaf_of_row = np.ascontiguousarray(leaves_of_rows.T)
             for t in range(0, trees.n_trees, a_round):
                 members = range(t, t + a_round)
-                leaves = [_Leaves.of_tree(trees, s, leaf_of_row[s]) for s in members]
-                copies, _ = self._training.drawn(self._fraction, self._n_rounds)
-                self._refit_round(_Round(leaves, copies))
+                _, drawn = self._training.drawn(self._fraction, self._n_rounds)
+                self._refit_round(
+                    [_Leaves.of_tree(trees, s, leaf_of_row[s], drawn) for s in members]
+                )
 
     def refitted(self, forest: Forest) -> Forest:
         """Return the forest, which holds the first rounds, with the new leaf values."""
-        while self._waiting and len(self._estimates) < forest.n_trees:
-            self._refit_round(self._waiting.popleft())
-        own = self._estimates[: forest.n_trees]
-        weight = forest.weight.copy()
-        for t, estimate in enumerate(own):
-            nodes = slice(forest.first_node[t], forest.first_node[t + 1])
-            weight[nodes] = _native.node_weights(
-                forest.feature[nodes], forest.right[nodes], estimate.hessians
-            )
-        value = np.concatenate([one.values for one in own]) if own else forest.value
+        n = forest.n_trees
+        if n == 0:
+            return replace(forest, base_score=self._base)
+        while len(self._values) < n:
+            self._refit_waiting(forest.trees_a_round(len(self._scores)))
+        hessians = np.concatenate(self._hessians[:n])
+        weight = _native.node_weights(
+            forest.feature, forest.right, hessians, forest.first_node, forest.first_leaf
+        )
+        value = np.concatenate(self._values[:n])
         return replace(forest, value=value, weight=weight, base_score=self._base)
 
-    def _refit_round(self, round_: "_Round") -> None:
+    def _refit_waiting(self, a_round: int) -> None:
+        """Refit the first of the waiting rounds, which has so many trees."""
+        self._refit_round([self._waiting.popleft() for _ in range(a_round)])
+
+    def _refit_round(self, trees: Sequence["_Leaves"]) -> None:
         """Estimate the leaf values of the next round and add them to the scores."""
-        training, rows = self._training, self._training.rows
-        loss = self._loss.at(training.y, self._scores, rows.weight, training.train_copies)
-        copies = round_.copies(training)
-        stage = Stage(
-            self._n_rounds, loss, training, copies, self._scores, rows.weight, self._buffers
+        training, weight = self._training, self._training.rows.weight
+        seen, scores, drawn = training.train_copies, self._scores, trees[0].drawn
+        loss = self._loss.at(training.y, scores, weight, seen)
+        stage = Stage(self._n_rounds, loss, training, seen, scores, weight, self._buffers, drawn)
+        takes_newton_steps = (
+            isinstance(loss, BuiltinLoss)
+            and not loss.refines_leaves
+            and self._limits.directions is None
         )
-        has_tree_per_score = len(round_.trees) == stage.n_scores
-        for k, tree in enumerate(round_.trees):
-            scores = slice(k, k + 1) if has_tree_per_score else slice(None)
-            self._estimates.append(self._refit_tree(stage, tree, scores))
+        refit_tree = self._take_newton_steps if takes_newton_steps else self._refit_tree
+        has_tree_per_score = len(trees) == stage.n_scores
+        for k, tree in enumerate(trees):
+            values, hessians = refit_tree(
+                stage, tree, slice(k, k + 1) if has_tree_per_score else slice(None)
+            )
+            self._values.append(values)
+            self._hessians.append(hessians)
         self._n_rounds += 1
 
-    def _refit_tree(self, stage: Stage, tree: "_Leaves", scores: slice) -> "_LeafEstimate":
-        """Estimate the leaf values of a tree, one for each of the scores it predicts."""
-        leaf_of_row = tree.of_row.astype(np.int32, copy=False)
+    def _take_newton_steps(
+        self, stage: Stage, tree: "_Leaves", scores: slice
+    ) -> tuple[Floats, Floats]:
+        """Values of the leaves and sums of their hessians, in one call of the core."""
+        assert isinstance(stage.loss, BuiltinLoss)
+        values, hessians, largest = _native.refit_leaves(
+            stage.loss.name,
+            stage.loss.parameter,
+            self._learning_rate,
+            stage.gradient[scores],
+            None if stage.hessian is None else stage.hessian[scores],
+            stage.copies,
+            stage.drawn_of_all,
+            tree.of_row,
+            tree.n_leaves,
+            self._limits.l1,
+            self._limits.l2,
+            stage.scores[scores],
+            self._n_threads,
+        )
+        check_largest(largest, stage.number, self._learning_rate)
+        return values, hessians
+
+    def _refit_tree(self, stage: Stage, tree: "_Leaves", scores: slice) -> tuple[Floats, Floats]:
+        """The same for losses and constraints that Newton steps do not suffice for."""
+        leaf_of_row, loss = tree.of_row.astype(np.int32, copy=False), stage.loss
+        stage.copies = _copies_of(stage.drawn_of_all, self._training.train_copies)
         steps, hessians = _native.newton_steps(
             stage.gradient[scores],
             None if stage.hessian is None else stage.hessian[scores],
@@ -171,26 +211,25 @@ class LeafRefit:
             self._limits.l2,
             self._n_threads,
         )
-        if stage.loss.refines_leaves:  # a tree has one score
+        if loss.refines_leaves:  # a tree has one score
             values = refined_values(stage, leaf_of_row, tree.n_leaves, scores.start)
             steps = values[:, np.newaxis]
         if self._limits.directions is not None and tree.splits is not None:
-            weight = _native.node_weights(tree.splits.feature, tree.splits.right, hessians)
+            weight = _native.node_weights(
+                tree.splits.feature,
+                tree.splits.right,
+                hessians,
+                np.array([0, len(tree.splits.feature)]),
+                np.array([0, tree.n_leaves]),
+            )
             limits = weight, steps[:, 0], self._limits.directions
             steps = monotone_values(*tree.splits, *limits)[:, np.newaxis]
-        if not stage.loss.refines_leaves:
-            steps = stage.loss.capped(steps, self._learning_rate)
+        if not loss.refines_leaves:
+            steps = loss.capped(steps, self._learning_rate)
         values = steps * self._learning_rate
         check_divergence(values, stage.number, self._learning_rate)
         _native.add_leaf_values(stage.scores[scores], leaf_of_row, values, self._n_threads)
-        return _LeafEstimate(values, hessians)
-
-
-class _LeafEstimate(NamedTuple):
-    """Values of the leaves of a tree, and the sums of their hessians."""
-
-    values: Floats
-    hessians: Floats
+        return values, hessians
 
 
 class _Splits(NamedTuple):
@@ -202,51 +241,50 @@ class _Splits(NamedTuple):
 
 
 class _Leaves(NamedTuple):
-    """The leaf of each row in a tree; its splits, if there are monotonic constraints."""
+    """The leaf of each row in a tree; its splits, if there are monotonic constraints.
+
+    `drawn` marks the rows that were drawn for its round; None: all of them. All in one tuple, as
+    the garbage collector visits every container.
+    """
 
     of_row: NDArray[Any]
     n_leaves: int
     splits: _Splits | None
+    drawn: Mask
 
     @classmethod
-    def of_tree(cls, forest: Forest, t: int, leaf_of_row: NDArray[np.int32]) -> "_Leaves":
+    def of_tree(
+        cls, forest: Forest, t: int, leaf_of_row: NDArray[np.int32], drawn: Mask
+    ) -> "_Leaves":
         """Describe a tree of a forest."""
         nodes = slice(forest.first_node[t], forest.first_node[t + 1])
         splits = _Splits(forest.feature[nodes], forest.threshold[nodes], forest.right[nodes])
-        return cls(leaf_of_row, int(forest.first_leaf[t + 1] - forest.first_leaf[t]), splits)
+        n_leaves = int(forest.first_leaf[t + 1] - forest.first_leaf[t])
+        return cls(leaf_of_row, n_leaves, splits, drawn)
 
     def compact(self) -> "_Leaves":
         """Copy the leaves, in as few bytes as they need."""
-        return self._replace(of_row=self.of_row.astype(np.min_scalar_type(self.n_leaves - 1)))
+        n = self.n_leaves
+        dtype = np.uint8 if n <= 2**8 else np.uint16 if n <= 2**16 else np.int32
+        return _Leaves(self.of_row.astype(dtype), n, self.splits, self.drawn)
 
 
-class _Round(NamedTuple):
-    """The trees of a round, and how often each row was drawn for them."""
-
-    trees: Sequence[_Leaves]
-    drawn: NDArray[Any] | None  # copies, or a mask of the rows drawn; None: every row
-
-    def compact(self) -> "_Round":
-        """Copy what the next round overwrites, in as few bytes as it needs."""
-        mask = None if self.drawn is None else self.drawn > 0
-        return _Round([tree.compact() for tree in self.trees], mask)
-
-    def copies(self, training: Training) -> Copies:
-        """Number of copies of each row; None: 1 each."""
-        seen = training.train_copies
-        if self.drawn is None or self.drawn.dtype != np.bool_:
-            return seen if self.drawn is None else self.drawn
-        return self.drawn.astype(np.int64) if seen is None else np.where(self.drawn, seen, 0)
+def _copies_of(drawn: Mask, copies: Copies) -> Copies:
+    """Number of copies of each row, 0 for those that are not drawn; None: 1 each."""
+    if drawn is None:
+        return copies
+    return drawn.astype(np.int64) if copies is None else np.where(drawn, copies, 0)
 
 
-def _leaves_of(trees: RoundTrees, *, with_splits: bool) -> list[_Leaves]:
+def _leaves_of(trees: RoundTrees, drawn: Mask, *, with_splits: bool) -> list[_Leaves]:
     if isinstance(trees, GrownTrees) and not with_splits:
-        return [_Leaves(of_row, n_leaves, None) for of_row, n_leaves in trees.leaves()]
+        return [_Leaves(of_row, n_leaves, None, drawn) for of_row, n_leaves in trees.leaves()]
     return [
         _Leaves(
             tree.leaf_of_row,
             len(tree.value),
             _Splits(tree.feature, tree.threshold, tree.right) if with_splits else None,
+            drawn,
         )
         for tree in trees
     ]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Protocol, cast
 
 import numpy as np
@@ -25,6 +24,7 @@ from weald.resampling import (
 Copies = NDArray[np.int64] | None
 # From targets to the strata of rows; None: no strata.
 Strata = Callable[[Floats], NDArray[np.int64] | None]
+Mask = NDArray[np.uint8] | None
 
 # Leaf values and scores of this size count as divergence, before they overflow.
 _DIVERGED = 1e200
@@ -114,20 +114,17 @@ class Training:
         """Return a copy in which the held-out rows are training rows too."""
         return replace(self, held_out=None)
 
-    def drawn(self, fraction: float, round_: int) -> tuple[Copies, Copies]:
+    def drawn(self, fraction: float, round_: int) -> tuple[Copies, Mask]:
         """Number of copies of each row in a round, after row subsampling; None: 1 each.
 
-        The second is that of the same draw among all rows, those that are held out included.
+        The second marks the rows that are drawn among all, those that are held out included; None:
+        all of them.
         """
         if fraction == 1.0 or self.keys is None:
-            return self.train_copies, self.rows.copies
-        draw = partial(subsample, self.keys, fraction=fraction, seed=self.seed, member=round_)
-        of_all = draw(self.rows.copies)
-        if self.held_out is None:
-            return of_all, of_all
-        of_training = np.where(self.held_out, np.int64(0), of_all)
-        # At least one row is drawn, of each.
-        return of_training if of_training.any() else draw(self.train_copies), of_all
+            return self.train_copies, None
+        return subsample(
+            self.keys, self.rows.copies, self.held_out, fraction, seed=self.seed, member=round_
+        )
 
     def not_drawn(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of copies of each training row that a round left out (out-of-bag)."""
@@ -305,8 +302,8 @@ class Stage:
         Factor of the gradients and hessians; None: 1 each.
     buffers : DerivativeBuffers
         Where gradients and hessians are written to.
-    copies_of_all : int64 [rows] or None
-        `copies` as if no row were held out.
+    drawn_of_all : uint8 [rows] or None
+        Marks the rows that are drawn in this round, as if none were held out; None: all of them.
     """
 
     number: int
@@ -316,7 +313,7 @@ class Stage:
     scores: Floats
     weight: Floats | None
     buffers: DerivativeBuffers
-    copies_of_all: Copies = None
+    drawn_of_all: Mask = None
     # Not a cached_property, whose lock costs as much as the rest of a small round.
     _derivatives: tuple[Floats, Floats | None] | None = field(default=None, init=False)
 
@@ -435,8 +432,8 @@ def boost(
     buffers = DerivativeBuffers(scores)
     for m in rounds:
         current_loss = loss.at(y, scores, sample_weight, copies)
-        sample, of_all = training.drawn(fraction, m)
-        stage = Stage(m, current_loss, training, sample, scores, gradient_weight, buffers, of_all)
+        sample, drawn = training.drawn(fraction, m)
+        stage = Stage(m, current_loss, training, sample, scores, gradient_weight, buffers, drawn)
         watcher.before(stage)
         learner.learn(stage)  # fit trees to the gradients at `scores`; update `scores`
         if watcher.after(stage):
