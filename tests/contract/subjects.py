@@ -6,7 +6,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    OutlierMixin,
+    RegressorMixin,
+    is_classifier,
+)
 
 import weald
 from weald.ensembles.auto.portfolio import NAMES
@@ -15,11 +21,16 @@ from weald.ensembles.forests.rotated import RotationModel
 from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 
-EVERY_ESTIMATOR = [
+_EVERY_CLASS = [
     thing
     for name in weald.__all__
     if inspect.isclass(thing := getattr(weald, name)) and issubclass(thing, BaseEstimator)
 ]
+
+# Those that are fitted without a target: tests/contract/test_detectors.py.
+EVERY_DETECTOR = [thing for thing in _EVERY_CLASS if issubclass(thing, OutlierMixin)]
+
+EVERY_ESTIMATOR = [thing for thing in _EVERY_CLASS if thing not in EVERY_DETECTOR]
 
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]

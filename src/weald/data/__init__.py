@@ -49,6 +49,7 @@ from weald.data.targets import (
     refuse_missing_labels,
     refuse_several,
     refuse_text,
+    unlabelled_rows,
 )
 from weald.data.validation import (
     ValidationRows,
@@ -109,6 +110,7 @@ __all__ = [
     "sound_sparse",
     "steady",
     "table_for_predict",
+    "unlabelled_rows",
     "validation_classes",
     "validation_numbers",
     "validation_with_offset",

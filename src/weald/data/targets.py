@@ -130,6 +130,13 @@ def number_rows(estimator: object, X: object, y: object, sample_weight: object) 
     return Rows(table, finite_target(values)).weighted(sample_weight)
 
 
+def unlabelled_rows(estimator: object, X: object, sample_weight: object) -> Rows:
+    """Return rows without a target, of an estimator that takes none."""
+    _, sample_weight = read_once(None, sample_weight)
+    table, _ = table_for_fit(estimator, X, None, y_numeric=False, sample_weight=sample_weight)
+    return Rows(table, np.zeros(table.shape[0])).weighted(sample_weight)
+
+
 def finite_target(values: Any) -> NDArray[np.float64]:
     """Return the target as finite floats, or raise an error that names the first bad row."""
     if values.dtype.kind in "mM":

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from weald.ensembles.imported.from_sklearn import from_sklearn
     from weald.ensembles.imported.from_xgboost import from_xgboost
     from weald.ensembles.imported.imported import ImportedClassifier, ImportedRegressor
+    from weald.ensembles.isolation.isolation_forest import IsolationForest
     from weald.ensembles.members.member_errors import MemberError
 else:
     __getattr__, __dir__ = attach(
@@ -72,6 +73,7 @@ else:
                 "forests.option_tree": ["OptionTreeClassifier", "OptionTreeRegressor"],
                 "forests.random_forest": ["RandomForestClassifier", "RandomForestRegressor"],
                 "forests.rotation_forest": ["RotationForestClassifier", "RotationForestRegressor"],
+                "isolation.isolation_forest": ["IsolationForest"],
                 "members.member_errors": ["MemberError"],
             }.items()
             for name in names
@@ -100,6 +102,7 @@ __all__ = [
     "GreedySelection",
     "ImportedClassifier",
     "ImportedRegressor",
+    "IsolationForest",
     "MemberError",
     "OptionTreeClassifier",
     "OptionTreeRegressor",

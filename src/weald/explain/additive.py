@@ -20,6 +20,7 @@ from weald.ensembles.forests.outputs import OutputsModel
 from weald.ensembles.forests.rotated import RotationModel
 from weald.ensembles.gradient_boosting.descent import GradientBoosting
 from weald.ensembles.imported.imported import Imported
+from weald.ensembles.isolation.isolation_forest import IsolationForest
 from weald.ensembles.scored import ScoredModel
 from weald.explain.option_trees import without_options
 from weald.losses import BuiltinLoss, QuantileLosses, UserLoss
@@ -28,6 +29,7 @@ from weald.trees import Forest
 Floats = NDArray[np.float64]
 
 PREDICTION, PROBABILITY, RAW = "prediction", "probability", "raw score"
+PATH_LENGTH = "mean path length"
 LOG_SCORE = f"{RAW} (log of the prediction)"
 
 
@@ -241,6 +243,17 @@ def _output_names(model: Any) -> list[str]:
     return [""] if n_outputs == 1 else [f"output {j}" for j in range(n_outputs)]
 
 
+# ---- isolation forests: means of path lengths ----
+
+
+def _path_lengths(model: IsolationForest, response: str) -> AdditiveForm:
+    if response != "auto":
+        raise NotAdditive(
+            "scores of an isolation forest are no sums: they are powers of the mean path length"
+        )
+    return _single(model, np.eye(1) / model.forest_.n_trees, PATH_LENGTH, [""])
+
+
 # ---- trees of other libraries ----
 
 
@@ -312,6 +325,7 @@ _FORMS: tuple[tuple[type, Callable[[Any, str], AdditiveForm]], ...] = (
     (AdaBoostRegressor, _medians),
     (Imported, _imported),
     (OptionTree, _option_tree),
+    (IsolationForest, _path_lengths),
     (OutputsModel, _tree_outputs),
     (Stump, _tree_outputs),
 )

@@ -28,6 +28,7 @@ _ESTIMATORS = (
 
 _MODULES: dict[str, str] = {
     **{f"{name}{task}": _ENSEMBLES for name in _ESTIMATORS for task in ("Classifier", "Regressor")},
+    "IsolationForest": _ENSEMBLES,
     # columns
     **dict.fromkeys(
         ("Number", "Category", "TextCategory", "Ordered", "Moment", "Span"), "weald.data.columns"
