@@ -56,6 +56,7 @@ from weald.data.validation import (
     ValidationSet,
     validation_classes,
     validation_numbers,
+    validation_vectors,
 )
 from weald.data.values import Kind, Values
 
@@ -113,6 +114,7 @@ __all__ = [
     "unlabelled_rows",
     "validation_classes",
     "validation_numbers",
+    "validation_vectors",
     "validation_with_offset",
     "vector_rows",
     "with_offset",

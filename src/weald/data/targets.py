@@ -204,10 +204,11 @@ def refuse_several(estimator: object, y: Any) -> None:
     """Raise ValueError for a multi-output target if the estimator supports one output."""
     if has_several(y):
         kind = "Classifier" if is_classifier(estimator) else "Regressor"
+        boosted = "" if kind == "Classifier" else "BoostedTreesRegressor, "
         raise ValueError(
             f"y should be a 1d array, got an array of shape {np.shape(y)} instead: this "
-            f"{type(estimator).__name__} supports one output. Use DecisionTree{kind}, RandomForest"
-            f"{kind} or ExtraTrees{kind}, which support several, or a model for each: "
+            f"{type(estimator).__name__} supports one output. Use {boosted}DecisionTree{kind}, "
+            f"RandomForest{kind} or ExtraTrees{kind}, which support several, or a model for each: "
             f"sklearn.multioutput.MultiOutput{kind}."
         )
 

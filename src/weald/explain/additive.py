@@ -192,7 +192,7 @@ def _score_names(model: Any) -> list[str]:
     if isinstance(loss, QuantileLosses):
         return [f"quantile {level:g}" for level in loss.levels]
     if classes is None:
-        return [""]
+        return [""] if loss.n_scores == 1 else [f"output {j}" for j in range(loss.n_scores)]
     return [str(classes[-1])] if loss.n_scores == 1 else [str(label) for label in classes]
 
 

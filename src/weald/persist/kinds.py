@@ -44,6 +44,7 @@ _MODULES: dict[str, str] = {
     # losses
     "BuiltinLoss": "weald.losses.builtin",
     "QuantileLosses": "weald.losses.quantiles",
+    "TargetLosses": "weald.losses.targets",
     # cross-validation
     "ContentKFold": "weald.resampling",
     # parts of ensembles

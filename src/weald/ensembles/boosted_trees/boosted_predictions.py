@@ -7,11 +7,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from weald.data import checked_weights, finite_target, readable_target
 from weald.ensembles.base import Floats
 from weald.ensembles.scored import ScoredClassifier, ScoredRegressor
-from weald.losses import Loss, QuantileLosses, pinball_saved
+from weald.losses import Loss, QuantileLosses, TargetLosses, pinball_saved
 
 
 class PredictsNumbers(ScoredRegressor):
-    """Mixin of `BoostedTreesRegressor`: one prediction per row, or one per quantile."""
+    """Mixin of `BoostedTreesRegressor`: one prediction per row, or one per quantile or target."""
 
     _fitted_loss: Loss
 
@@ -39,7 +39,7 @@ class PredictsNumbers(ScoredRegressor):
 
         Returns
         -------
-        array, shape (rows,), or (rows, quantiles) for a list of quantiles
+        array, shape (rows,), or (rows, quantiles) or (rows, targets) for several of them
             Predictions; with `return_std` a tuple of predictions and standard deviations.
         """
         if not return_std:
@@ -49,7 +49,14 @@ class PredictsNumbers(ScoredRegressor):
         return self._in_shape(mean), self._in_shape(std)
 
     def _in_shape(self, predictions: Floats) -> Floats:
-        return predictions if self._predicts_quantiles else predictions[:, 0]
+        return predictions if self._fitted_loss.n_scores > 1 else predictions[:, 0]
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets of the fit."""
+        check_is_fitted(self)
+        loss = self._fitted_loss
+        return loss.n_scores if isinstance(loss, TargetLosses) else 1
 
     @property
     def _predicts_quantiles(self) -> bool:
@@ -59,6 +66,8 @@ class PredictsNumbers(ScoredRegressor):
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None
     ) -> float:
         """Return R²; for a list of quantiles D², the fraction of pinball loss explained.
+
+        For several targets, the mean of their R².
 
         Parameters
         ----------
