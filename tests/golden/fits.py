@@ -272,6 +272,12 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "random forest of several classes, fractional weights": lambda p: RandomForestClassifier(
         5, random_state=0, class_weight="balanced_subsample", **GINI_SQRT, **p
     ).fit(table(), np.column_stack([labels(3), labels(2)]), (1 + scrambled(N, 5)) / 3),
+    "several targets": lambda p: BoostedTreesRegressor(n_bags=2, n_estimators=4, **p).fit(
+        table(), np.column_stack([values(), amounts()]), scrambled(N, 5) % 4
+    ),
+    "several targets, vector leaves": lambda p: BoostedTreesRegressor(
+        quality="fast", n_estimators=6, multi_output="vector_leaves", **p
+    ).fit(table(), np.column_stack([values(), amounts()])),
     "isolation forest": lambda p: IsolationForest(random_state=0, contamination=0.1, **p).fit(
         table()
     ),

@@ -218,6 +218,14 @@ def test_text_and_tables_of_trees():
         model.named_importances()
 
 
+def test_what_needs_a_target_refuses_it():
+    model = IsolationForest(n_estimators=2).fit([[1.0], [2.0]])
+    with pytest.raises(TypeError, match="IsolationForest finds anomalies without one"):
+        weald.diagnose(model, [[1.0], [2.0]], [0.0, 1.0])
+    with pytest.raises(ValueError, match="cannot be exported: it does not predict a sum of trees"):
+        weald.export.to_python(model)
+
+
 @pytest.mark.parametrize(
     ("wrong", "expected"),
     [

@@ -114,21 +114,13 @@ def chosen_settings(
         model.target_statistics, model.quality, n_classes, hides_means=hides_means
     )
     values = {**values, "target_statistics": statistics}
-    if rows.n_outputs > 1:
-        values["multi_class"] = _TREES_OF_TARGETS[model.multi_output]
+    if rows.n_outputs > 1 and model.multi_output == "vector_leaves":
+        values = {**values, "multi_class": "vector_leaves"}
     given: dict[str, Any] = {name: getattr(model, name, "auto") for name in values}
     given["early_stopping"] = "auto"  # True and False are in `stops` already
     return BoosterSettings(
         **{name: values[name] if is_auto(one) else one for name, one in given.items()}
     )
-
-
-# The trees of a round of several targets, in the words of several classes.
-_TREES_OF_TARGETS = {
-    "auto": "vector_leaves",
-    "vector_leaves": "vector_leaves",
-    "tree_per_target": "tree_per_class",
-}
 
 
 def may_stop_early(model: Any) -> bool:

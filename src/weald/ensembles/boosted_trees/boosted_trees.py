@@ -42,10 +42,10 @@ from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, R
 class BoostedTreesRegressor(PredictsNumbers, BaggedRegressor, BoostedTrees):
     """Gradient boosting for regression, with second-order (Newton) trees on histograms.
 
-    Missing values and categories are supported natively. Several targets are fitted together: the
-    leaves of a tree hold a value for each, and every target counts in units of its standard
-    deviation. With several boosters (`n_bags`), `oob_prediction_` then holds the predictions of
-    each row by the booster that left it out, of shape (rows, targets).
+    Missing values and categories are supported natively. Several targets are fitted together, by
+    one number of rounds; every target counts in units of its standard deviation, in which
+    `min_gain` and `history_` are, too. With several boosters (`n_bags`), `oob_prediction_` then
+    holds predictions of each row by the booster that left it out, of shape (rows, targets).
 
     Parameters
     ----------
@@ -66,9 +66,10 @@ or object, default="squared_error"
     tweedie_power : float or None, default=None
         For loss="tweedie": power of the mean that the variance is proportional to, between 1
         (Poisson) and 2 (gamma), exclusive. None means 1.5.
-    multi_output : {"auto", "vector_leaves", "tree_per_target"}, default="auto"
-        Trees per round for several targets: a single tree whose leaves hold a value for each, or
-        one per target. "auto": vector leaves.
+    multi_output : {"tree_per_target", "vector_leaves"}, default="tree_per_target"
+        Trees per round for several targets: one per target, or a single tree whose leaves hold a
+        value for each, which is a smaller model and better for targets that follow the same
+        columns.
 
     Attributes
     ----------
@@ -105,7 +106,7 @@ or object, default="squared_error"
         "quantile": NoneOr(AnyOf((Real(0.0, 1.0), Levels()))),
         "huber_alpha": NoneOr(Real(0.0, 1.0, open_below=True)),
         "tweedie_power": NoneOr(Real(1.0, 2.0, open_below=True, open_above=True)),
-        "multi_output": OneOf(("auto", "vector_leaves", "tree_per_target")),
+        "multi_output": OneOf(("tree_per_target", "vector_leaves")),
     }
 
     def __init__(
@@ -115,7 +116,7 @@ or object, default="squared_error"
         quantile: Any = None,
         huber_alpha: float | None = None,
         tweedie_power: float | None = None,
-        multi_output: str = "auto",
+        multi_output: str = "tree_per_target",
         quality: str = "default",
         n_estimators: int | str = "auto",
         n_bags: int | str | None = "auto",
@@ -214,7 +215,8 @@ or object, default="squared_error"
             Training data: numbers, strings, categories and dates; missing values are supported.
         y : array, shape (rows,) or (rows, targets)
             Target values, finite numbers. Several targets require loss="squared_error", without
-            `offset`, monotonic constraints, an L1 penalty and target statistics.
+            `offset`, an L1 penalty and target statistics, and with vector leaves without monotonic
+            constraints; otherwise these apply to every target.
         sample_weight : array, shape (rows,), or None, default=None
             Sample weights. They do not affect `min_samples_leaf`, which counts rows.
         X_val, y_val : table and array, dicts of them, or None, default=None
@@ -269,7 +271,7 @@ or object, default="squared_error"
     def _fit_targets(
         self, X: object, y: Any, sample_weight: object, validation_set: Any, groups: object
     ) -> None:
-        """Fit several targets together: the leaves of a tree hold a value for each."""
+        """Fit several targets together."""
         rows, loss = rows_of_targets(self, X, y, sample_weight)
         kept = rows_of_weight(y, sample_weight)
         rows = self._with_groups_and_offset(rows, groups, None, kept, loss)

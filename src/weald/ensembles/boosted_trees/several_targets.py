@@ -66,8 +66,8 @@ def _refused(model: Any) -> list[str]:
     found = []
     if not (isinstance(model.loss, str) and model.loss == "squared_error"):
         found.append(f"loss={model.loss!r}")
-    if model.monotonic_cst is not None:
-        found.append("monotonic_cst")
+    if model.monotonic_cst is not None and model.multi_output == "vector_leaves":
+        found.append("monotonic_cst with multi_output='vector_leaves'")
     if model.l1_regularization > 0:
         found.append(f"l1_regularization={model.l1_regularization!r}")
     if isinstance(model.target_statistics, (bool, np.bool_)) and model.target_statistics:
