@@ -49,7 +49,8 @@ class PredictsNumbers(ScoredRegressor):
         return self._in_shape(mean), self._in_shape(std)
 
     def _in_shape(self, predictions: Floats) -> Floats:
-        return predictions if self._fitted_loss.n_scores > 1 else predictions[:, 0]
+        several = isinstance(self._fitted_loss, (QuantileLosses, TargetLosses))
+        return predictions if several else predictions[:, 0]
 
     @property
     def n_outputs_(self) -> int:
