@@ -22,6 +22,7 @@ RETURNS = {
         "tuple",
         "tuple[NDArray[numpy.int64], NDArray[numpy.uint64]]",
     ),
+    "draw": ("tuple", "tuple[NDArray[numpy.int64], NDArray[numpy.int64]]"),
     "find": (
         "tuple",
         "tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64], "
@@ -43,6 +44,7 @@ RETURNS = {
     "grow": ("dict", "dict[str, NDArray[Any]]"),
     "grow_forest": ("dict", "dict[str, NDArray[Any]]"),
     "grow_survival_forest": ("dict", "dict[str, NDArray[Any]]"),
+    "grow_isolation_forest": ("dict", "dict[str, NDArray[Any]]"),
     "grow_on_loss": ("dict", "dict[str, NDArray[Any]]"),
     "join_trees": ("dict", "dict[str, NDArray[Any]]"),
     "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),

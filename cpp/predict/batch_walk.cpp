@@ -14,6 +14,9 @@ namespace {
 
 constexpr int together = 16;        // rows traversed concurrently
 constexpr int steps_per_check = 4;  // steps between checks whether all rows have reached a leaf
+// Up to this depth, rows take as many steps as the tree is deep, without checks: score_samples of
+// IsolationForest (100 trees of depth 8, 100,000 x 20 rows) takes 0.6 of the time.
+constexpr std::uint8_t shallow = 12;
 constexpr std::int64_t block_bytes =
     384 * 1024;  // of rows: fits the second-level cache together with a tree
 
@@ -63,7 +66,8 @@ BatchWalk<T, Index>::BatchWalk(const tree::Forest& forest, const double* values,
       marks_purity_(forest.n_values > 1 &&
                     std::none_of(forest.base_score, forest.base_score + forest.n_outputs,
                                  [](double x) { return x == 0.0 && std::signbit(x); })),
-      nodes_(static_cast<std::size_t>(forest.n_nodes + forest.n_trees)) {
+      nodes_(static_cast<std::size_t>(forest.n_nodes + forest.n_trees)),
+      depth_(static_cast<std::size_t>(forest.n_trees)) {
   parallel_for(forest.n_trees, n_threads, [&](std::int64_t tree, int) { lay_out(tree); });
 }
 
@@ -75,6 +79,7 @@ void BatchWalk<T, Index>::lay_out(std::int64_t tree) {
   const auto n = static_cast<std::int32_t>(forest_.first_node[tree + 1] - first);
   Node* const nodes = nodes_.data() + first + tree;
   std::vector<Index> place(static_cast<std::size_t>(n));
+  std::vector<std::uint8_t> depth(place.size());  // that of deep trees is of no interest
   place[0] = 1;
   Index next = 2;
   for (std::int32_t i = 0; i < n; ++i) {
@@ -84,6 +89,9 @@ void BatchWalk<T, Index>::lay_out(std::int64_t tree) {
       node = {mark(tree, right), static_cast<Index>(place[i] - 1), 0};
       continue;
     }
+    const auto below = static_cast<std::uint8_t>(std::min<int>(depth[i] + 1, shallow + 1));
+    depth[i + 1] = depth[right] = below;
+    depth_[tree] = std::max(depth_[tree], below);
     const bool missing_left = has_missing_ && forest_.missing_left[first + i];
     node = {forest::at_most<T>(forest_.threshold[first + i]), next,
             static_cast<Index>(column * together + missing_left)};
@@ -156,7 +164,10 @@ void BatchWalk<T, Index>::walk(std::int64_t tree, const T* block, std::int64_t n
     const T* const x = block + first * table_.n_columns;
     std::uint32_t at[together];
     std::fill_n(at, together, 1U);
-    for (std::uint32_t moved = 1; moved != 0;) {
+    const bool is_shallow = depth_[tree] <= shallow;
+    for (int step = 0; is_shallow && step < depth_[tree]; ++step)
+      for (int i = 0; i < together; ++i) at[i] = next(at[i], x + i);
+    for (std::uint32_t moved = !is_shallow; moved != 0;) {
       moved = 0;
       for (int step = 1; step < steps_per_check; ++step)
         for (int i = 0; i < together; ++i) at[i] = next(at[i], x + i);
@@ -167,6 +178,15 @@ void BatchWalk<T, Index>::walk(std::int64_t tree, const T* block, std::int64_t n
       }
     }
     const auto n_here = static_cast<int>(std::min<std::int64_t>(together, n - first));
+    if (forest_.n_values == 1 && forest_.n_outputs == 1) {
+      using M = Mark<T>;
+      const double* const value = values_ + forest_.first_leaf[tree];
+      double* const score = scores + first;
+      for (int i = 0; i < n_here; ++i)
+        score[i] +=
+            value[std::bit_cast<typename M::Bits>(nodes[at[i]].threshold) & (M::class_bit - 1)];
+      continue;
+    }
     for (int i = 0; i < n_here; ++i)
       add_leaf(tree, nodes[at[i]], scores + (first + i) * forest_.n_outputs);
   }

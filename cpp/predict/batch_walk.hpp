@@ -61,6 +61,7 @@ class BatchWalk {
   bool has_missing_;   // of the table
   bool marks_purity_;  // leaves of a single class are encoded in the marker
   LargeVector<Node> nodes_;
+  std::vector<std::uint8_t> depth_;  // of each tree, at most `shallow` + 1
 };
 
 }  // namespace weald::predict

@@ -348,6 +348,42 @@ def node_weights(
     first_node: NDArray[numpy.int64],
     first_leaf: NDArray[numpy.int64],
 ) -> NDArray[numpy.float64]: ...
+
+class RowDraws:
+    def __init__(
+        self, n_rows: int, mass: NDArray[numpy.int64] | None, n_draws: int, replace: bool, seed: int
+    ) -> None: ...
+    def draw(self, member: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+@overload
+def grow_isolation_forest(
+    *,
+    table: NDArray[numpy.float32],
+    index: NDArray[numpy.int64],
+    draws: RowDraws,
+    n_levels: NDArray[numpy.int32],
+    max_features: int,
+    max_depth: int,
+    seed: int,
+    first: int,
+    n_trees: int,
+    n_threads: int,
+) -> dict[str, NDArray[Any]]: ...
+@overload
+def grow_isolation_forest(
+    *,
+    table: NDArray[numpy.float64],
+    index: NDArray[numpy.int64],
+    draws: RowDraws,
+    n_levels: NDArray[numpy.int32],
+    max_features: int,
+    max_depth: int,
+    seed: int,
+    first: int,
+    n_trees: int,
+    n_threads: int,
+) -> dict[str, NDArray[Any]]: ...
+def mean_path_length(n: float) -> float: ...
 def losses() -> list[str]: ...
 def loss_facts(loss: str) -> dict[str, Any]: ...
 def loss_degrees(loss: str, parameter: float) -> tuple[float, float, float]: ...

@@ -483,8 +483,15 @@ PARAMETERS: tuple[Group, ...] = (
         ),
     ),
     Group(
+        "- | - | multi_strategy | -",
+        (
+            use("multi_output", "'tree_per_target' or 'vector_leaves'"),
+            always("weald.BoostedTreesRegressor has multi_output."),
+        ),
+    ),
+    Group(
         "- | max_delta_step path_smooth linear_tree extra_trees drop_rate top_rate other_rate "
-        "| max_delta_step sampling_method multi_strategy | random_strength "
+        "| max_delta_step sampling_method | random_strength "
         "bagging_temperature leaf_estimation_method leaf_estimation_iterations "
         "model_shrink_rate langevin",
         (always("weald has no equivalent: leave it out."),),

@@ -6,7 +6,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    OutlierMixin,
+    RegressorMixin,
+    is_classifier,
+)
 
 import weald
 from weald.ensembles.auto.portfolio import NAMES
@@ -25,7 +31,11 @@ _EVERY_CLASS = [
 EVERY_SURVIVAL_MODEL = [
     thing for thing in _EVERY_CLASS if hasattr(thing, "predict_survival_function")
 ]
-EVERY_ESTIMATOR = [thing for thing in _EVERY_CLASS if thing not in EVERY_SURVIVAL_MODEL]
+# Those that are fitted without a target: tests/contract/test_detectors.py.
+EVERY_DETECTOR = [thing for thing in _EVERY_CLASS if issubclass(thing, OutlierMixin)]
+
+_OF_OTHER_TARGETS = [*EVERY_SURVIVAL_MODEL, *EVERY_DETECTOR]
+EVERY_ESTIMATOR = [thing for thing in _EVERY_CLASS if thing not in _OF_OTHER_TARGETS]
 
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]

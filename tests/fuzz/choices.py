@@ -68,6 +68,7 @@ VALUES: dict[str, list[Any]] = {
     "min_weight_fraction_leaf": [0.03],
     "monotonic_cst": [{0: 1}, {0: -1}],
     "multi_class": ["vector_leaves"],
+    "multi_output": ["vector_leaves"],
     "n_bags": [2],
     "n_estimators": [1, 11],
     "n_folds": [3],

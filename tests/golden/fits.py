@@ -27,6 +27,7 @@ from weald import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    IsolationForest,
     OptionTreeClassifier,
     OptionTreeRegressor,
     RandomForestClassifier,
@@ -292,6 +293,21 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "random forest of several classes, fractional weights": lambda p: RandomForestClassifier(
         5, random_state=0, class_weight="balanced_subsample", **GINI_SQRT, **p
     ).fit(table(), np.column_stack([labels(3), labels(2)]), (1 + scrambled(N, 5)) / 3),
+    "several targets": lambda p: BoostedTreesRegressor(n_bags=2, n_estimators=4, **p).fit(
+        table(), np.column_stack([values(), amounts()]), scrambled(N, 5) % 4
+    ),
+    "several targets, vector leaves": lambda p: BoostedTreesRegressor(
+        quality="fast", n_estimators=6, multi_output="vector_leaves", **p
+    ).fit(table(), np.column_stack([values(), amounts()])),
+    "isolation forest": lambda p: IsolationForest(random_state=0, contamination=0.1, **p).fit(
+        table()
+    ),
+    "isolation forest of mixed columns": lambda p: IsolationForest(
+        n_estimators=20, bootstrap=True, max_samples=1000, max_features=5, random_state=1, **p
+    ).fit(mixed(), sample_weight=scrambled(N, 5) % 4),
+    "isolation forest, drawn by weight": lambda p: IsolationForest(
+        n_estimators=20, random_state=2, **p
+    ).fit(table(), sample_weight=(1 + scrambled(N, 5)) / 3),
     "extra trees of several classes": lambda p: ExtraTreesClassifier(
         3, criterion="entropy", max_leaf_nodes=40, random_state=0, **p
     ).fit(table(), np.column_stack([labels(3), labels(2)])),

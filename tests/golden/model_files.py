@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from contract.subjects import EVERY_ESTIMATOR, EVERY_SURVIVAL_MODEL, quick, table, task
+from contract.subjects import (
+    EVERY_DETECTOR,
+    EVERY_ESTIMATOR,
+    EVERY_SURVIVAL_MODEL,
+    quick,
+    table,
+    task,
+)
 from weald import BoostedTreesRegressor
 from weald.persist.model_file import FORMAT
 from weald.survival import target
@@ -29,7 +36,7 @@ def names_of_files() -> list[str]:
 
 def small_models() -> Iterator[tuple[str, Any]]:
     """A small model of each class that can be fitted."""
-    for estimator in EVERY_ESTIMATOR:
+    for estimator in [*EVERY_ESTIMATOR, *EVERY_DETECTOR]:
         X, y = task(estimator, n=40, n_columns=2)
         yield estimator.__name__, quick(estimator, n_estimators=2).fit(X, y)
     times = target(np.arange(40) % 3 > 0, 1.0 + np.arange(40) * 7 % 40)

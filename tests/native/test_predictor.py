@@ -8,6 +8,7 @@ from weald import (
     BoostedTreesRegressor,
     DecisionTreeClassifier,
     ExtraTreesRegressor,
+    IsolationForest,
     RandomForestClassifier,
 )
 from weald.trees import Forest
@@ -56,6 +57,7 @@ def models(table: np.ndarray, rng: np.random.Generator) -> list:
             quality="fast", n_estimators=5, max_leaf_nodes=100, min_samples_leaf=1
         ).fit(table, classes > 0),
         DecisionTreeClassifier(max_leaf_nodes=60).fit(table, classes),
+        IsolationForest(n_estimators=6, max_samples=32, random_state=0).fit(table),
     ]
 
 

@@ -12,8 +12,8 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PICTURES = EXAMPLES.parent / "docs" / "guide" / "pictures"
 NAMES = [
-    "bias_variance", "distilled", "looking", "members", "one_and_hundred", "readable_tree",
-    "survival", "ten_points", "tour",
+    "anomalies", "bias_variance", "distilled", "looking", "members", "one_and_hundred",
+    "readable_tree", "survival", "ten_points", "tour",
 ]  # fmt: skip
 
 
@@ -52,6 +52,15 @@ def test_ten_points(tmp_path: Path) -> None:
     # Round 1: correct points 0.1, misclassified ones 0.233333, before normalisation.
     ratio = result.weights[1].max() / result.weights[1].min()
     assert ratio == pytest.approx(7 / 3, rel=1e-9)
+    check_picture(module, result, tmp_path)
+
+
+def test_anomalies(tmp_path: Path) -> None:
+    module = example("anomalies")
+    result = module.compute()
+    assert min(result.area_of_two, result.area_of_all) > 0.95
+    assert (result.model.predict(result.X) == -1).sum() == module.N_RARE
+    assert f"AUC {result.area_of_all:.3f}" in module.describe(result)
     check_picture(module, result, tmp_path)
 
 

@@ -20,6 +20,7 @@ FILES = (
     "ensemble/tests/test_bagging.py",
     "ensemble/tests/test_forest.py",
     "ensemble/tests/test_gradient_boosting.py",
+    "ensemble/tests/test_iforest.py",
     "ensemble/tests/test_stacking.py",
     "ensemble/tests/test_voting.py",
     "ensemble/tests/test_weight_boosting.py",

@@ -49,12 +49,14 @@ from weald.data.targets import (
     refuse_missing_labels,
     refuse_several,
     refuse_text,
+    unlabelled_rows,
 )
 from weald.data.validation import (
     ValidationRows,
     ValidationSet,
     validation_classes,
     validation_numbers,
+    validation_vectors,
 )
 from weald.data.values import Kind, Values
 
@@ -109,8 +111,10 @@ __all__ = [
     "sound_sparse",
     "steady",
     "table_for_predict",
+    "unlabelled_rows",
     "validation_classes",
     "validation_numbers",
+    "validation_vectors",
     "validation_with_offset",
     "vector_rows",
     "with_offset",

@@ -72,8 +72,7 @@ def table_for_fit(
         names = frame_names(X)
         # scikit-learn's checks of everything but the values, on an array of the same shape.
         stand_in = np.broadcast_to(np.float64(0), _shape(X))
-        with naming_missing(y):
-            _, target = validate_data(estimator, stand_in, y, **of_y, **_RULES)
+        _, target = _validated(estimator, stand_in, y, of_y, _RULES)
         remember_names(estimator, names)
     else:
         X, target = _checked(estimator, X, y, of_y)
@@ -129,13 +128,21 @@ def _refuse_parts(X: Parts, who: str) -> None:
 def _checked(estimator: Any, X: Any, y: Any, of_y: dict[str, bool]) -> tuple[Any, Any]:
     """Validate X and y with scikit-learn, which sets attributes of the estimator."""
     if not _are_plain(X, y):
-        rules = {**_RULES, "accept_sparse": ["csc", "csr"]}
-        with naming_missing(y):
-            return validate_data(estimator, X, y, **of_y, **rules)  # type: ignore[no-any-return]
+        return _validated(estimator, X, y, of_y, {**_RULES, "accept_sparse": ["csc", "csr"]})
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
     estimator.n_features_in_ = X.shape[1]
     return X, y
+
+
+def _validated(
+    estimator: Any, X: Any, y: Any, of_y: dict[str, bool], rules: dict[str, Any]
+) -> tuple[Any, Any]:
+    """X and y after scikit-learn's checks; y is None for estimators that take no target."""
+    if y is None:
+        return validate_data(estimator, X, y, **rules), None
+    with naming_missing(y):
+        return validate_data(estimator, X, y, **of_y, **rules)  # type: ignore[no-any-return]
 
 
 def _are_plain(X: Any, y: Any) -> bool:

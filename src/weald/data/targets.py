@@ -131,6 +131,13 @@ def number_rows(estimator: object, X: object, y: object, sample_weight: object) 
     return Rows(table, finite_target(values)).weighted(sample_weight)
 
 
+def unlabelled_rows(estimator: object, X: object, sample_weight: object) -> Rows:
+    """Return rows without a target, of an estimator that takes none."""
+    _, sample_weight = read_once(None, sample_weight)
+    table, _ = table_for_fit(estimator, X, None, y_numeric=False, sample_weight=sample_weight)
+    return Rows(table, np.zeros(table.shape[0])).weighted(sample_weight)
+
+
 def finite_target(values: Any) -> NDArray[np.float64]:
     """Return the target as finite floats, or raise an error that names the first bad row."""
     if values.dtype.kind in "mM":
@@ -201,10 +208,11 @@ def refuse_several(estimator: object, y: Any) -> None:
     """Raise ValueError for a multi-output target if the estimator supports one output."""
     if has_several(y):
         kind = "Classifier" if is_classifier(estimator) else "Regressor"
+        boosted = "" if kind == "Classifier" else "BoostedTreesRegressor, "
         raise ValueError(
             f"y should be a 1d array, got an array of shape {np.shape(y)} instead: this "
-            f"{type(estimator).__name__} supports one output. Use DecisionTree{kind}, RandomForest"
-            f"{kind} or ExtraTrees{kind}, which support several, or a model for each: "
+            f"{type(estimator).__name__} supports one output. Use {boosted}DecisionTree{kind}, "
+            f"RandomForest{kind} or ExtraTrees{kind}, which support several, or a model for each: "
             f"sklearn.multioutput.MultiOutput{kind}."
         )
 

@@ -99,6 +99,18 @@ def validation_numbers(
     return _validation_rows(estimator, X_val, y_val, sample_weight_val, target_of)
 
 
+def validation_vectors(
+    estimator: object, X_val: Any, y_val: Any, sample_weight_val: object, n_outputs: int
+) -> ValidationRows | None:
+    """Return the validation sets of several targets; None if none is given."""
+
+    def target_of(values: NDArray[Any], place: str) -> Floats:
+        with _naming(f"y_val{place}"):
+            return np.column_stack([finite_target(column) for column in values.T])
+
+    return _validation_rows(estimator, X_val, y_val, sample_weight_val, target_of, n_outputs)
+
+
 def validation_classes(
     estimator: object, X_val: Any, y_val: Any, sample_weight_val: object, classes: NDArray[Any]
 ) -> ValidationRows | None:
@@ -127,6 +139,7 @@ def _validation_rows(
     y_val: Any,
     sample_weight_val: Any,
     target_of: Callable[[NDArray[Any], str], Floats],
+    n_outputs: int = 1,
 ) -> ValidationRows | None:
     if _is_absent(X_val, y_val, sample_weight_val):
         return None
@@ -135,7 +148,7 @@ def _validation_rows(
     given_weights = by_set(sample_weight_val, "sample_weight_val", X_val)
     for name, X in tables.items():
         place = f"[{name!r}]" if is_several(X_val) else ""
-        table, values = _checked(estimator, X, labels[name], place)
+        table, values = _checked(estimator, X, labels[name], place, n_outputs)
         sets.append(ValidationSet(name, X, values, table))
         targets.append(target_of(values, place))
         weight = given_weights.get(name)
@@ -241,17 +254,28 @@ def _is_absent(X_val: Any, y_val: Any, sample_weight_val: object) -> bool:
     return not given
 
 
-def _checked(estimator: object, X: Any, y: Any, place: str) -> tuple[Any, NDArray[Any]]:
+def _checked(
+    estimator: object, X: Any, y: Any, place: str, n_outputs: int
+) -> tuple[Any, NDArray[Any]]:
     with _naming(f"X_val{place}"):
         table = table_for_predict(estimator, X)
     with _naming(f"y_val{place}"):
-        values = column_or_1d(readable_target(y))
+        values = readable_target(y)
+        values = column_or_1d(values) if n_outputs == 1 else _vectors(values, n_outputs)
     if len(values) != table.shape[0]:
         raise ValueError(
             f"X_val{place} has {table.shape[0]} rows and y_val{place} has {len(values)}; they must "
             "have the same number of rows."
         )
     return table, values
+
+
+def _vectors(y: Any, n_outputs: int) -> NDArray[Any]:
+    """The targets as an array of shape (rows, outputs)."""
+    values = np.asarray(y)
+    if values.ndim != 2 or values.shape[1] != n_outputs:
+        raise ValueError(f"expected the shape (rows, {n_outputs}), as of y; got {values.shape}.")
+    return values
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, OutlierMixin, is_classifier
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from weald.ensembles.labels import class_numbers
@@ -36,6 +36,11 @@ class Subject:
             )
         if isinstance(model, BaseEstimator):
             check_is_fitted(model)
+        if isinstance(model, OutlierMixin):
+            raise TypeError(
+                f"{asked_by} compares predictions with a target; {type(model).__name__} finds "
+                "anomalies without one. weald.explain.shap says what made rows anomalous."
+            )
         classes = getattr(model, "classes_", None)
         if classes is None and _is_classifier(model):
             raise TypeError(

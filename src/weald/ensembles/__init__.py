@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from weald.ensembles.imported.from_sklearn import from_sklearn
     from weald.ensembles.imported.from_xgboost import from_xgboost
     from weald.ensembles.imported.imported import ImportedClassifier, ImportedRegressor
+    from weald.ensembles.isolation.isolation_forest import IsolationForest
     from weald.ensembles.members.member_errors import MemberError
     from weald.ensembles.survival.boosted_survival import BoostedTreesSurvival
     from weald.ensembles.survival.survival_forest import RandomSurvivalForest
@@ -74,6 +75,7 @@ else:
                 "forests.option_tree": ["OptionTreeClassifier", "OptionTreeRegressor"],
                 "forests.random_forest": ["RandomForestClassifier", "RandomForestRegressor"],
                 "forests.rotation_forest": ["RotationForestClassifier", "RotationForestRegressor"],
+                "isolation.isolation_forest": ["IsolationForest"],
                 "members.member_errors": ["MemberError"],
                 "survival.boosted_survival": ["BoostedTreesSurvival"],
                 "survival.survival_forest": ["RandomSurvivalForest"],
@@ -105,6 +107,7 @@ __all__ = [
     "GreedySelection",
     "ImportedClassifier",
     "ImportedRegressor",
+    "IsolationForest",
     "MemberError",
     "OptionTreeClassifier",
     "OptionTreeRegressor",

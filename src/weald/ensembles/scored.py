@@ -12,7 +12,7 @@ from weald.data import checked_offset
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.regressing import Regressor, r_squared
 from weald.ensembles.truncation import Truncatable
-from weald.losses import BuiltinLoss, Loss
+from weald.losses import BuiltinLoss, Loss, TargetLosses
 
 
 class ScoredModel(Truncatable, TreeModel):
@@ -54,6 +54,8 @@ class ScoredModel(Truncatable, TreeModel):
 
     @property
     def _link(self) -> str:
+        if isinstance(self._fitted_loss, TargetLosses):
+            return ""
         if isinstance(self._fitted_loss, BuiltinLoss):
             return self._fitted_loss.name
         raise TypeError(

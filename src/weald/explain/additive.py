@@ -20,6 +20,7 @@ from weald.ensembles.forests.outputs import OutputsModel
 from weald.ensembles.forests.rotated import RotationModel
 from weald.ensembles.gradient_boosting.descent import GradientBoosting
 from weald.ensembles.imported.imported import Imported
+from weald.ensembles.isolation.isolation_forest import IsolationForest
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.survival.survival_forest import RandomSurvivalForest
 from weald.explain.option_trees import without_options
@@ -29,6 +30,7 @@ from weald.trees import Forest
 Floats = NDArray[np.float64]
 
 PREDICTION, PROBABILITY, RAW = "prediction", "probability", "raw score"
+PATH_LENGTH = "mean path length"
 LOG_SCORE = f"{RAW} (log of the prediction)"
 
 
@@ -191,7 +193,7 @@ def _score_names(model: Any) -> list[str]:
     if isinstance(loss, QuantileLosses):
         return [f"quantile {level:g}" for level in loss.levels]
     if classes is None:
-        return [""]
+        return [""] if loss.n_scores == 1 else [f"output {j}" for j in range(loss.n_scores)]
     return [str(classes[-1])] if loss.n_scores == 1 else [str(label) for label in classes]
 
 
@@ -240,6 +242,17 @@ def _output_names(model: Any) -> list[str]:
         return [str(label) for label in classes]
     n_outputs = model.forest_.n_outputs
     return [""] if n_outputs == 1 else [f"output {j}" for j in range(n_outputs)]
+
+
+# ---- isolation forests: means of path lengths ----
+
+
+def _path_lengths(model: IsolationForest, response: str) -> AdditiveForm:
+    if response != "auto":
+        raise NotAdditive(
+            "scores of an isolation forest are no sums: they are powers of the mean path length"
+        )
+    return _single(model, np.eye(1) / model.forest_.n_trees, PATH_LENGTH, [""])
 
 
 # ---- trees of other libraries ----
@@ -313,6 +326,7 @@ _FORMS: tuple[tuple[type, Callable[[Any, str], AdditiveForm]], ...] = (
     (AdaBoostRegressor, _medians),
     (Imported, _imported),
     (OptionTree, _option_tree),
+    (IsolationForest, _path_lengths),
     (OutputsModel, _tree_outputs),
     (RandomSurvivalForest, _tree_outputs),
     (Stump, _tree_outputs),

@@ -12,6 +12,7 @@ from weald.losses.choosing import (
 from weald.losses.pinball_start import leaning
 from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
 from weald.losses.roots import NotFiniteError, best_step
+from weald.losses.targets import TargetLosses, target_losses
 from weald.losses.units import scaled, times_power, unit_of_losses, units_of
 from weald.losses.user import UserLoss
 
@@ -21,6 +22,7 @@ __all__ = [
     "LossChoice",
     "NotFiniteError",
     "QuantileLosses",
+    "TargetLosses",
     "UserLoss",
     "base_scores_given",
     "best_step",
@@ -31,6 +33,7 @@ __all__ = [
     "refuse_targets",
     "scaled",
     "takes_positive_only",
+    "target_losses",
     "times_power",
     "unit_of_losses",
     "units_of",

@@ -30,6 +30,7 @@ _MODULES: dict[str, str] = {
     **{f"{name}{task}": _ENSEMBLES for name in _ESTIMATORS for task in ("Classifier", "Regressor")},
     "BoostedTreesSurvival": _ENSEMBLES,
     "RandomSurvivalForest": _ENSEMBLES,
+    "IsolationForest": _ENSEMBLES,
     # columns
     **dict.fromkeys(
         ("Number", "Category", "TextCategory", "Ordered", "Moment", "Span"), "weald.data.columns"
@@ -47,6 +48,7 @@ _MODULES: dict[str, str] = {
     "QuantileLosses": "weald.losses.quantiles",
     "CoxLoss": "weald.losses.survival",
     "AftLoss": "weald.losses.survival",
+    "TargetLosses": "weald.losses.targets",
     # cross-validation
     "ContentKFold": "weald.resampling",
     # parts of ensembles

@@ -7,6 +7,7 @@ from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets, 
 from weald.trees.forest_training import ForestGrower, ForestLimits, ForestRows, OutOfBag
 from weald.trees.frame import made_frame, node_columns
 from weald.trees.growing import GrownTree, GrownTrees, TreeGrower, TreeLimits, check_search
+from weald.trees.isolation import IsolationRows, depth_limit, grow_isolation_trees
 from weald.trees.medians import weighted_median, with_medians
 from weald.trees.option_forest import (
     Branch,
@@ -45,6 +46,7 @@ __all__ = [
     "ForestRows",
     "GrownTree",
     "GrownTrees",
+    "IsolationRows",
     "LeafFacts",
     "OptionForest",
     "OptionGrower",
@@ -64,7 +66,9 @@ __all__ = [
     "conditions_of_leaf",
     "cut",
     "decision_paths",
+    "depth_limit",
     "depths",
+    "grow_isolation_trees",
     "grow_rotated_trees",
     "heads_of",
     "inserted_option",

@@ -114,6 +114,8 @@ def chosen_settings(
         model.target_statistics, model.quality, n_classes, hides_means=hides_means
     )
     values = {**values, "target_statistics": statistics}
+    if rows.n_outputs > 1 and model.multi_output == "vector_leaves":
+        values = {**values, "multi_class": "vector_leaves"}
     given: dict[str, Any] = {name: getattr(model, name, "auto") for name in values}
     given["early_stopping"] = "auto"  # True and False are in `stops` already
     return BoosterSettings(

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.aggregation.spread import deviation
 from weald.data import (
     ColumnPlan,
+    Rows,
     as_one_array,
     checked_offset,
     dense_blocks,
@@ -26,10 +27,10 @@ from weald.ensembles.out_of_bag.conformal import Residuals
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.out_of_bag.tally import Record, recorded
 from weald.ensembles.rounds.loop import Training
-from weald.ensembles.rounds.tree_learners import moved
+from weald.ensembles.rounds.tree_learners import in_units_of_targets
 from weald.ensembles.scored import why_no_ledger
 from weald.ensembles.staging import of_rows
-from weald.losses import Loss, QuantileLosses
+from weald.losses import Loss, QuantileLosses, TargetLosses
 from weald.trees import Forest
 
 Floats = NDArray[np.float64]
@@ -45,6 +46,7 @@ class BaggedBoosters(Bagged):
     mean of theirs.
     """
 
+    oob_prediction_: Floats
     forest_: Forest
     n_estimators_: int
     _n_boosters: int
@@ -63,6 +65,13 @@ class BaggedBoosters(Bagged):
         check_is_fitted(self)
         if self._folds is None:
             raise AttributeError(why_no_ledger(self))
+        if isinstance(self._fitted_loss, TargetLosses):
+            raise AttributeError(
+                "The out-of-bag ledger and prediction intervals require one target; this model "
+                f"predicts {self._fitted_loss.n_scores}. Its out-of-bag predictions are "
+                "oob_prediction_; for intervals, fit one model per target: "
+                "sklearn.multioutput.MultiOutputRegressor."
+            )
         if isinstance(self._fitted_loss, QuantileLosses):
             raise AttributeError(
                 "The out-of-bag ledger and prediction intervals require one prediction per row; "
@@ -83,7 +92,7 @@ class BaggedBoosters(Bagged):
         """The trees before leaf values were estimated on all rows."""
         state, loss = self._state, self._fitted_loss
         forest = averaged(state.first(self.n_estimators_, loss), self._n_boosters)
-        return moved(forest.scaled(0, state.weight_unit), state.target_exponent, loss)
+        return in_units_of_targets(forest.scaled(0, state.weight_unit), state.target_exponent, loss)
 
     def _boosters_of(self, forest: Forest) -> list[Forest]:
         """The forest of each booster."""
@@ -143,33 +152,45 @@ class BaggedBoosters(Bagged):
         spreads = [deviation(block, block.mean(axis=0)) for block in blocks]
         return self._predictions(X, offset), np.concatenate(spreads)
 
-    def _recorded(self, training: Training) -> Record | None:
-        """Record the predictions of each booster for the rows that it left out."""
+    def _recorded(self, training: Training, kept: NDArray[np.bool_]) -> Record | None:
+        """Record the predictions of each booster for the rows that it left out.
+
+        Those of several targets are an attribute, in the order of the rows passed to fit, which
+        `kept` masks.
+        """
         folds = self._folds
         if folds is None or isinstance(self._fitted_loss, QuantileLosses):
             return None
         rows = training.rows.take(np.arange(folds.n))
-        table, boosters = rows.table, self._boosters_of(self._unrefitted)
+        if isinstance(self._fitted_loss, TargetLosses):
+            assert training.index is not None
+            place = np.flatnonzero(kept)[training.index[: folds.n]]
+            self.oob_prediction_ = np.full((len(kept), rows.n_outputs), np.nan)
+            for left_out, predictions in self._left_out_predictions(rows, folds):
+                self.oob_prediction_[place[left_out]] = predictions
+            return None
+        target = np.ldexp(rows.target, rows.target_exponent)
+        classes = getattr(self, "classes_", None)
+        blocks = [(slice(0, folds.n), self._left_out_predictions(rows, folds))]
+        return recorded(blocks, target, classes, rows.total_weight, n_members=self._n_boosters)
+
+    def _left_out_predictions(
+        self, rows: Rows, folds: BoosterFolds
+    ) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+        """The rows that each booster left out, and its predictions for them."""
+        table: Any = rows.table
         if self._plan.has_statistics:
             table = encoded(self._plan, numbered_table(table))
         if not isinstance(table, PartsTable):
             table = as_one_array(table)
-
-        n_threads = self._n_threads
-        loss = replace(self._fitted_loss, n_threads=n_threads)
-
-        def predictions() -> Iterator[tuple[NDArray[np.intp], Floats]]:
-            for k, booster in enumerate(boosters):
-                left_out = np.flatnonzero(folds.left_out(k))
-                beside = None if rows.offset is None else rows.offset[left_out]
-                scores = of_rows(table[left_out], partial(booster.predict, n_threads=n_threads))
-                scores = scores if beside is None else scores + beside
-                yield left_out, loss.predictions(scores)
-
-        target = np.ldexp(rows.target, rows.target_exponent)
-        classes = getattr(self, "classes_", None)
-        blocks = [(slice(0, folds.n), predictions())]
-        return recorded(blocks, target, classes, rows.total_weight, n_members=self._n_boosters)
+        loss = replace(self._fitted_loss, n_threads=self._n_threads)
+        for k, booster in enumerate(self._boosters_of(self._unrefitted)):
+            left_out = np.flatnonzero(folds.left_out(k))
+            predict = partial(booster.predict, n_threads=self._n_threads)
+            scores = of_rows(table[left_out], predict)
+            if rows.offset is not None:
+                scores = scores + rows.offset[left_out]
+            yield left_out, loss.predictions(scores)
 
     def _residuals(self, record: Record) -> Residuals:
         """Residuals without spread, for intervals of one width.

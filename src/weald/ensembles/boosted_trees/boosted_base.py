@@ -160,7 +160,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             offsets=offsets,
         )
         self._keep(run.booster(), loss, settings, folds)
-        self._record = self._recorded(training)
+        self._record = self._recorded(training, kept)
         advise_of_constant(self, rows)
 
     def _statistics(

@@ -9,11 +9,11 @@ from weald.data import checked_weights, finite_target, readable_target
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.dask_tables import is_dask, lazy_prediction
 from weald.ensembles.scored import ScoredClassifier, ScoredRegressor
-from weald.losses import Loss, QuantileLosses, pinball_saved
+from weald.losses import Loss, QuantileLosses, TargetLosses, pinball_saved
 
 
 class PredictsNumbers(ScoredRegressor):
-    """Mixin of `BoostedTreesRegressor`: one prediction per row, or one per quantile."""
+    """Mixin of `BoostedTreesRegressor`: one prediction per row, or one per quantile or target."""
 
     _fitted_loss: Loss
 
@@ -42,7 +42,7 @@ class PredictsNumbers(ScoredRegressor):
 
         Returns
         -------
-        array, shape (rows,), or (rows, quantiles) for a list of quantiles
+        array, shape (rows,), or (rows, quantiles) or (rows, targets) for several of them
             Predictions; with `return_std` a tuple of predictions and standard deviations.
         """
         if is_dask(X):
@@ -56,7 +56,15 @@ class PredictsNumbers(ScoredRegressor):
         return self._in_shape(mean), self._in_shape(std)
 
     def _in_shape(self, predictions: Floats) -> Floats:
-        return predictions if self._predicts_quantiles else predictions[:, 0]
+        several = isinstance(self._fitted_loss, (QuantileLosses, TargetLosses))
+        return predictions if several else predictions[:, 0]
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets of the fit."""
+        check_is_fitted(self)
+        loss = self._fitted_loss
+        return loss.n_scores if isinstance(loss, TargetLosses) else 1
 
     @property
     def _predicts_quantiles(self) -> bool:
@@ -66,6 +74,8 @@ class PredictsNumbers(ScoredRegressor):
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None
     ) -> float:
         """Return R²; for a list of quantiles D², the fraction of pinball loss explained.
+
+        For several targets, the mean of their R².
 
         Parameters
         ----------

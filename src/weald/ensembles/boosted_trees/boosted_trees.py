@@ -7,6 +7,7 @@ import numpy as np
 
 from weald.data import (
     class_rows,
+    has_several,
     number_rows,
     read_once,
     rows_of_weight,
@@ -22,6 +23,12 @@ from weald.ensembles.boosted_trees.boosted_parameters import (
 from weald.ensembles.boosted_trees.boosted_predictions import PredictsClasses, PredictsNumbers
 from weald.ensembles.boosted_trees.parts.dask_tables import is_dask
 from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_dask
+from weald.ensembles.boosted_trees.several_targets import (
+    refuse_offsets,
+    rows_of_targets,
+    takes_several,
+    validation_of_targets,
+)
 from weald.ensembles.class_weights import rows_of_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.rounds.callbacks import callback_inputs
@@ -37,7 +44,10 @@ from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, R
 class BoostedTreesRegressor(PredictsNumbers, BaggedRegressor, BoostedTrees):
     """Gradient boosting for regression, with second-order (Newton) trees on histograms.
 
-    Missing values and categories are supported natively.
+    Missing values and categories are supported natively. Several targets are fitted together, by
+    one number of rounds; every target counts in units of its standard deviation, in which
+    `min_gain` and `history_` are, too. With several boosters (`n_bags`), `oob_prediction_` then
+    holds predictions of each row by the booster that left it out, of shape (rows, targets).
 
     Parameters
     ----------
@@ -58,6 +68,15 @@ or object, default="squared_error"
     tweedie_power : float or None, default=None
         For loss="tweedie": power of the mean that the variance is proportional to, between 1
         (Poisson) and 2 (gamma), exclusive. None means 1.5.
+    multi_output : {"tree_per_target", "vector_leaves"}, default="tree_per_target"
+        Trees per round for several targets: one per target, or a single tree whose leaves hold a
+        value for each, which is a smaller model and better for targets that follow the same
+        columns.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of targets.
 
     Examples
     --------
@@ -69,6 +88,7 @@ or object, default="squared_error"
     0.999
     """
 
+    _takes_several: ClassVar[bool] = True
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
         "loss": LossChoice(
@@ -88,6 +108,7 @@ or object, default="squared_error"
         "quantile": NoneOr(AnyOf((Real(0.0, 1.0), Levels()))),
         "huber_alpha": NoneOr(Real(0.0, 1.0, open_below=True)),
         "tweedie_power": NoneOr(Real(1.0, 2.0, open_below=True, open_above=True)),
+        "multi_output": OneOf(("tree_per_target", "vector_leaves")),
     }
 
     def __init__(
@@ -97,6 +118,7 @@ or object, default="squared_error"
         quantile: Any = None,
         huber_alpha: float | None = None,
         tweedie_power: float | None = None,
+        multi_output: str = "tree_per_target",
         quality: str = "default",
         n_estimators: int | str = "auto",
         n_bags: int | str | None = "auto",
@@ -172,6 +194,7 @@ or object, default="squared_error"
         self.quantile = quantile
         self.huber_alpha = huber_alpha
         self.tweedie_power = tweedie_power
+        self.multi_output = multi_output
 
     def fit(
         self,
@@ -194,8 +217,10 @@ or object, default="squared_error"
             Training data: numbers, strings, categories and dates; missing values are supported. Or
             a table that is larger than memory, from `weald.parts`, or a Dask data frame or array,
             on which the workers of the default client train (guide "Clusters").
-        y : array, shape (rows,)
-            Target values, finite numbers.
+        y : array, shape (rows,) or (rows, targets)
+            Target values, finite numbers. Several targets require loss="squared_error", without
+            `offset`, an L1 penalty and target statistics, and with vector leaves without monotonic
+            constraints; otherwise these apply to every target.
         sample_weight : array, shape (rows,), or None, default=None
             Sample weights. They do not affect `min_samples_leaf`, which counts rows.
         X_val, y_val : table and array, dicts of them, or None, default=None
@@ -225,6 +250,17 @@ or object, default="squared_error"
                 of_validation = X_val, y_val, sample_weight_val, offset_val
                 return fit_on_dask(self, X, y, sample_weight, groups, offset, *of_validation)
             y, sample_weight = read_once(y, sample_weight)
+            self.__dict__.pop("oob_prediction_", None)
+            if has_several(y):
+                refuse_offsets(offset, offset_val)
+                validation_set = (X_val, y_val, sample_weight_val)
+                self._fit_targets(X, y, sample_weight, validation_set, groups)
+                return self
+            if self.warm_start and getattr(self, "n_outputs_", 1) > 1:
+                raise ValueError(
+                    f"warm_start continues a fit of {self.n_outputs_} targets; y has one. Set "
+                    "warm_start=False to fit from scratch."
+                )
             loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
             kept = rows_of_weight(y, sample_weight)
@@ -239,8 +275,19 @@ or object, default="squared_error"
             self._boost(rows, loss, validation, inputs, kept=kept)
         return self
 
+    def _fit_targets(
+        self, X: object, y: Any, sample_weight: object, validation_set: Any, groups: object
+    ) -> None:
+        """Fit several targets together."""
+        rows, loss = rows_of_targets(self, X, y, sample_weight)
+        kept = rows_of_weight(y, sample_weight)
+        rows = self._with_groups_and_offset(rows, groups, None, kept, loss)
+        validation = validation_of_targets(self, validation_set, loss)
+        self._boost(rows, loss, validation, callback_inputs(X, y, sample_weight, None), kept=kept)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = takes_several(self)
         tags.target_tags.positive_only = takes_positive_only(self.loss)
         # R² measures predictions of the mean, not of a quantile.
         tags.regressor_tags.poor_score = isinstance(self.loss, str) and self.loss == "quantile"

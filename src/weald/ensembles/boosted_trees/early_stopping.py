@@ -80,7 +80,7 @@ def _subset(
 ) -> _Subset:
     return _Subset(
         index,
-        training.y[index],
+        training.y_of(index),
         None if weight is None else weight[index],
         None if copies is None else copies[index],
     )

@@ -57,6 +57,7 @@ def _by_few_columns(training: Training, limit: int, width: int, n_threads: int) 
     rows, copies, found = training.rows, training.train_copies, []
     for part, columns in _first_columns(rows, width):
         target = rows.y[part].astype(np.float64, copy=False)
+        target = target if target.ndim == 1 else target[:, 0]
         word = _native.hash_rows(columns, np.ascontiguousarray(target), n_threads)[:, 0]
         is_chosen = word < np.uint64(limit)
         if copies is not None:

@@ -18,7 +18,7 @@ from weald.ensembles.level_statistics import (
     folds_of,
 )
 from weald.ensembles.rounds.loop import Training
-from weald.losses import Loss
+from weald.losses import Loss, TargetLosses
 
 # With fewer folds of boosters, too few rows would be left to encode the others.
 _ENOUGH_FOLDS = 4
@@ -105,7 +105,9 @@ def exposure_of(rows: Rows, loss: Loss) -> Floats | None:
 
 
 def hides_means(rows: Rows, loss: Loss) -> bool:
-    """Whether rows have offsets that do not divide their targets, as exposures do."""
+    """Whether rows have several targets, or offsets that do not divide targets, as exposures do."""
+    if isinstance(loss, TargetLosses):
+        return True
     return rows.offset is not None and not loss.has_log_link
 
 

@@ -1,4 +1,4 @@
-"""Multi-output trees: one tree per round, whose leaves hold a value for each class."""
+"""Multi-output trees: one tree per round, whose leaves hold a value for each class or target."""
 
 from weald import _native
 from weald.ensembles.base import Floats
@@ -10,8 +10,8 @@ class VectorTrees:
     """Second-order learner: per round, one tree whose leaves hold a Newton step for each score.
 
     All scores share one hessian H in split finding, the sum over the scores (1 - sum p^2 for
-    classes): the gain of a split is half the sum over the scores of G^2 / (H + l2). The leaf value
-    of a score then uses its own hessian: -G / (H + l2).
+    classes), or the weight for several targets: the gain of a split is half the sum over the scores
+    of G^2 / (H + l2). The leaf value of a score then uses its own hessian: -G / (H + l2).
     """
 
     weighs_gradients = True
@@ -36,10 +36,9 @@ class VectorTrees:
 
     def learn(self, stage: Stage) -> None:
         """Grow the tree of a round and add its leaf values to the scores."""
-        assert stage.hessian is not None
         tree = self._grower.on_sums(
             stage.gradient,
-            _sum_over_scores(stage.hessian),
+            _shared_hessian(stage),
             stage.used_copies,
             n_used=stage.training.n_used,
             member=self._first_member + stage.number,
@@ -59,6 +58,13 @@ class VectorTrees:
         check_divergence(values, stage.number, self._learning_rate)
         _native.add_leaf_values(stage.scores, tree.leaf_of_row, values, self._n_threads)
         self._forest.add(tree.answering(values), output=-1)
+
+
+def _shared_hessian(stage: Stage) -> Floats | None:
+    """The hessian of a row for all scores: their sum, or the weight of a row if each is that."""
+    if stage.hessian is None:
+        return None
+    return stage.hessian[0] if stage.loss.hessian_is_one else _sum_over_scores(stage.hessian)
 
 
 def _sum_over_scores(hessian: Floats) -> Floats:

@@ -69,6 +69,11 @@ class Training:
         y = cast(Floats, self.rows.y)
         return y if y.ndim == 1 else np.ascontiguousarray(y.T).ravel()
 
+    def y_of(self, index: NDArray[np.intp]) -> Floats:
+        """The target of some rows, in the same layout."""
+        y = cast(Floats, self.rows.y[index])
+        return y if y.ndim == 1 else np.ascontiguousarray(y.T).ravel()
+
     @cached_property
     def train_copies(self) -> Copies:
         """Number of copies of each row in training, 0 for held-out rows; None: 1 each."""

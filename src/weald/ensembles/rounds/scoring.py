@@ -19,7 +19,7 @@ from weald.ensembles.members.members import is_frame, take
 from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.scorer_names import instead_of, is_scorer_name
 from weald.errors import listing
-from weald.losses import Loss, NotFiniteError
+from weald.losses import Loss, NotFiniteError, TargetLosses
 from weald.returned import number_returned
 from weald.trees import Forest
 
@@ -182,6 +182,9 @@ class HeldOutSet:
             return np.asarray(as_given(target, is_given=False))
         if hasattr(model, "classes_"):
             return np.asarray(model.classes_[target.astype(np.intp)])
+        loss = model._fitted_loss if hasattr(model, "_fitted_loss") else None
+        if isinstance(loss, TargetLosses):
+            target = loss.in_units_of_targets(target)
         return np.ldexp(target, rows.target_exponent)
 
 
@@ -249,7 +252,7 @@ class HeldOutScorer:
         self._model = copy.copy(model)
         self._model._fitted_loss, self._model.forest_ = loss, forest()
         self._warned = False
-        self._X, self._y = held_out.X, held_out.labels(model)
+        self._X, self._y = held_out.X, held_out.labels(self._model)
         self._weights = self._weights_for(self._scorer())
 
     def _scorer(self) -> Callable[..., Any]:
@@ -279,6 +282,8 @@ class HeldOutScorer:
         """Return the score of the held-out rows at these raw scores."""
         exponent = self._held_out.training.rows.target_exponent
         own = scores[:, self._held_out.index].T
+        if isinstance(self._loss, TargetLosses):
+            own = self._loss.in_units_of_targets(own)
         own = own + exponent * _LN2 if self._loss.has_log_link else np.ldexp(own, exponent)
         model, forest = self._model, None
         if callable(self._scoring):

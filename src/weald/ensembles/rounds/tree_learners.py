@@ -11,7 +11,7 @@ from weald.ensembles.base import Floats
 from weald.ensembles.monotonic import Directions
 from weald.ensembles.rounds.constraints import monotone_values
 from weald.ensembles.rounds.loop import Stage, check_divergence, check_largest
-from weald.losses import BuiltinLoss, Loss, best_step
+from weald.losses import BuiltinLoss, Loss, TargetLosses, best_step
 from weald.trees import (
     Forest,
     ForestBuilder,
@@ -44,8 +44,17 @@ def refined_values(stage: Stage, leaf_of_row: NDArray[np.int32], n_leaves: int, 
 
 def in_user_units(forest: Forest, rows: Rows, loss: Loss) -> Forest:
     """Convert a forest to the user's units, undoing the scaling of targets and weights."""
-    forest = forest.scaled(0, rows.weight_unit)
-    return moved(forest, rows.target_exponent, loss)
+    return in_units_of_targets(forest.scaled(0, rows.weight_unit), rows.target_exponent, loss)
+
+
+def in_units_of_targets(forest: Forest, exponent: int, loss: Loss) -> Forest:
+    """Return the forest for targets multiplied by 2**exponent and, if several, by their scales."""
+    if isinstance(loss, TargetLosses):
+        scales, factor = np.array(loss.scales), np.array(loss.scales)
+        if forest.value.shape[1] == 1:  # a tree per target
+            factor = np.repeat(scales[forest.output], np.diff(forest.first_leaf))[:, np.newaxis]
+        forest = replace(forest, value=forest.value * factor, base_score=forest.base_score * scales)
+    return moved(forest, exponent, loss)
 
 
 def moved(forest: Forest, exponent: int, loss: Loss) -> Forest:

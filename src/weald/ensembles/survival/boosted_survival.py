@@ -310,7 +310,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
             target = signed_of_places(target, self._times)
         return from_signed(target).structured()
 
-    def _recorded(self, training: Training) -> None:
+    def _recorded(self, training: Training, kept: NDArray[np.bool_]) -> None:
         """Estimate the baseline hazard or the scale of the errors, given the predictions.
 
         By predictions for rows that the boosters left out, if there are several; a booster's own
