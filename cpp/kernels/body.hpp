@@ -15,6 +15,7 @@
 
 #include "base/mixing.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/pairs.hpp"
 #include "kernels/random_thresholds.hpp"
 #include "kernels/smoothed_mean.hpp"
 #include "kernels/tree_shap.hpp"
@@ -278,6 +279,7 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
 #include "kernels/level_gains.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
+#include "kernels/pairs_body.hpp"
 #include "kernels/random_thresholds_body.hpp"
 #include "kernels/sort.hpp"
 #include "kernels/tree_shap_body.hpp"
@@ -392,6 +394,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .sort_keys = sort_keys,
                        .bit_codes = bit_codes,
                        .shap_tree = shap_tree,
+                       .add_pairs = add_pairs,
                        .drawn = &random_threshold_kernels};
 
 }  // namespace weald::kernels::WEALD_KERNELS

@@ -13,7 +13,7 @@ refuse_free_threading()
 del refuse_free_threading
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, explain, export, plot, theory
+    from weald import aggregation, datasets, explain, export, plot, ranking, theory
     from weald.config import show_config
     from weald.data import read
     from weald.diagnostics import diagnose
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         BlendingClassifier,
         BlendingRegressor,
         BoostedTreesClassifier,
+        BoostedTreesRanker,
         BoostedTreesRegressor,
         DecisionTreeClassifier,
         DecisionTreeRegressor,
@@ -65,6 +66,7 @@ __all__ = [
     "BlendingClassifier",
     "BlendingRegressor",
     "BoostedTreesClassifier",
+    "BoostedTreesRanker",
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -97,6 +99,7 @@ __all__ = [
     "from_xgboost",
     "load",
     "plot",
+    "ranking",
     "read",
     "report",
     "show_config",
@@ -113,6 +116,7 @@ if not TYPE_CHECKING:
         "load": "weald.persist.model_file",
         "diagnose": "weald.diagnostics",
         "plot": None,
+        "ranking": None,
         "read": "weald.data.reading",
         "report": "weald.reports",
         "show_config": "weald.config",

@@ -28,6 +28,7 @@ _ESTIMATORS = (
 
 _MODULES: dict[str, str] = {
     **{f"{name}{task}": _ENSEMBLES for name in _ESTIMATORS for task in ("Classifier", "Regressor")},
+    "BoostedTreesRanker": _ENSEMBLES,
     # columns
     **dict.fromkeys(
         ("Number", "Category", "TextCategory", "Ordered", "Moment", "Span"), "weald.data.columns"
@@ -43,6 +44,7 @@ _MODULES: dict[str, str] = {
     # losses
     "BuiltinLoss": "weald.losses.builtin",
     "QuantileLosses": "weald.losses.quantiles",
+    "RankingLoss": "weald.losses.ranking",
     # cross-validation
     "ContentKFold": "weald.resampling",
     # parts of ensembles

@@ -1,6 +1,6 @@
 """Common base class of the boosted-trees classifier and regressor: training and prediction."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -52,7 +52,13 @@ from weald.ensembles.rounds.callbacks import TakesCallbacks
 from weald.ensembles.rounds.constraints import groups_of
 from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.rounds.loop import Training, prepare
-from weald.ensembles.rounds.scoring import LOSS, is_loss, watched_metric
+from weald.ensembles.rounds.scoring import (
+    LOSS,
+    HeldOutScorer,
+    HeldOutSet,
+    is_loss,
+    watched_metric,
+)
 from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import staged_scores
@@ -60,7 +66,7 @@ from weald.ensembles.statistics_columns import OwnersColumns
 from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, scaled, units_of
 from weald.resampling import OrderedRows, ordered_rows
-from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
+from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
 
 _UNUSED_SCORING = (
     "{} has no effect: there is no validation set to score. Set "
@@ -94,6 +100,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         *,
         kept: NDArray[np.bool_],
         class_weight: Floats | None = None,
+        ordered: OrderedRows | None = None,
     ) -> None:
         """Fit one booster on all rows, or several of which each leaves out a fold.
 
@@ -111,6 +118,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             Mask of the rows passed to `fit` that `rows` holds.
         class_weight
             Factor of the sample weights by class; it affects neither row counts nor sampling.
+        ordered
+            The rows in the order of the fit; None: that of their content, if rows are sampled.
         """
         n_classes = self._n_classes
         validation = validation_by_class(validation, class_weight)
@@ -126,12 +135,14 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         offsets = OffsetMark.of(rows, self._n_threads)
         earlier = self._earlier(rows, loss, settings, checkpoint, offsets)
         has_groups = rows.groups is not None
-        ordered = ordered_rows(rows, n_threads=self._n_threads) if has_folds else None
+        if ordered is None and has_folds:
+            ordered = ordered_rows(rows, n_threads=self._n_threads)
         if ordered is None:
             rows = weighted_as_repeated(rows, min_samples_leaf=settings.min_samples_leaf)
         training = self._prepared(rows, validation, settings, n_classes, earlier, ordered)
         folds = None
-        if ordered is not None and settings.n_bags is not None:
+        if has_folds:
+            assert ordered is not None and settings.n_bags is not None
             strata = training.rows.target[: ordered.n].astype(np.int64) if n_classes else None
             folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, kept, seed=training.seed)
         trainings = trainings_of(training, folds)
@@ -147,7 +158,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         run = BoostingRun(
             self,
             settings,
-            loss,
+            self._loss_of(loss, training),
             self._boosters(training, trainings, loss, settings, class_weight),
             classified,
             folds=folds,
@@ -161,6 +172,22 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self._keep(run.booster(), loss, settings, folds)
         self._record = self._recorded(training)
         advise_of_constant(self, rows)
+
+    def _loss_of(self, loss: Loss, training: Training) -> Loss:
+        """The loss of the rows of a fit, if it depends on which rows there are."""
+        return loss
+
+    def _scorer_of(
+        self,
+        scoring: Any,
+        held_out: HeldOutSet,
+        loss: Loss,
+        forest: Callable[[], Forest],
+        *,
+        called: str,
+    ) -> Callable[[Floats], float]:
+        """The function of raw scores that scores held-out rows after a round."""
+        return HeldOutScorer(self, scoring, held_out, loss, forest, called=called)
 
     def _statistics(
         self,
@@ -292,7 +319,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         earlier: TrainedState | None,
         ordered: OrderedRows | None,
     ) -> Training:
-        holds_out = settings.early_stopping and validation is None and ordered is None
+        holds_out = settings.early_stopping and validation is None and settings.n_bags is None
         return prepare(
             rows,
             fraction=settings.subsample,

@@ -52,19 +52,21 @@ class Patience(NamedTuple):
 class _Subset:
     """Some rows of a fit, on which the mean loss is computed."""
 
+    loss: Loss
     index: NDArray[np.intp]
     y: Floats
     weight: Floats | None
     copies: NDArray[np.int64] | None
 
-    def mean(self, loss: Loss, scores: Floats) -> float:
-        return loss.mean(self.y, scores.take(self.index, axis=1), self.weight, self.copies)
+    def mean(self, scores: Floats) -> float:
+        return self.loss.mean(self.y, scores.take(self.index, axis=1), self.weight, self.copies)
 
 
 def _subset(
-    training: Training, index: NDArray[np.intp], weight: Floats | None, copies: Copies
+    training: Training, loss: Loss, index: NDArray[np.intp], weight: Floats | None, copies: Copies
 ) -> _Subset:
     return _Subset(
+        loss.of_rows(index),
         index,
         training.y[index],
         None if weight is None else weight[index],
@@ -76,8 +78,8 @@ def _mean_of_set(held_out: HeldOutSet, loss: Loss) -> Score:
     """The function that maps raw scores to the mean loss of a validation set."""
     training = held_out.training
     index = held_out.index[training.validation_copies[held_out.index] > 0]
-    rows = _subset(training, index, training.validation_weight, training.validation_copies)
-    return lambda scores: rows.mean(loss, scores)
+    weight, copies = training.validation_weight, training.validation_copies
+    return _subset(training, loss, index, weight, copies).mean
 
 
 class EarlyStopping:
@@ -234,13 +236,13 @@ class EarlyStopping:
             loss.n_threads,
             are_classes=loss.of_exponents and not loss.has_log_link,
         )
-        return _subset(training, index, training.rows.weight, training.train_copies)
+        return _subset(training, loss, index, training.rows.weight, training.train_copies)
 
     def _mean_of_fitted(self, scores: Floats) -> float:
         scores = scores if self._fitted_scores is None else self._fitted_scores()
         try:
             with np.errstate(all="ignore"):
-                return self._training_rows.mean(self._loss, scores)
+                return self._training_rows.mean(scores)
         except NotFiniteError:  # a user's loss; it decides nothing
             return np.nan
 

@@ -111,7 +111,8 @@ class NewtonTrees:
         # A uint8 target marks a large table too, even if few of its rows have a weight.
         rows = stage.training.rows
         is_large = rows.n > _MANY_ROWS or rows.y.dtype == np.uint8
-        if not is_large or stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
+        is_builtin = isinstance(stage.loss, BuiltinLoss) and stage.loss.is_row_wise
+        if not is_large or stage.n_scores > 1 or not is_builtin:
             return self._grower.on_each(
                 *stage.derivatives,
                 stage.used_copies,
