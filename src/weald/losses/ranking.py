@@ -15,6 +15,11 @@ RANKINGS = ("ndcg", "map", "pairwise", "xendcg")
 # The gain 2**label - 1 of larger labels would hide all others.
 _LARGEST_LABEL = 30
 
+# Bruch (2021) draws the shares of XE-NDCG anew in each round, with gains 2**label - u of a random u
+# between 0 and 1. This is their mean: without it, rows of label 0 would share nothing at all, and
+# rankings are worse (docs/guide/ranking.md).
+_SHIFT = 0.5
+
 # As many places as all rows of any query.
 ALL_PLACES = 2**62
 
@@ -223,9 +228,10 @@ def gains_of(
             "with an entry for every label."
         )
     labels = y.astype(np.int64)
-    if label_gain is None:
-        return np.ldexp(1.0, labels) - 1.0
-    return np.array(label_gain, dtype=np.float64)[labels]
+    gains = np.ldexp(1.0, labels) - 1.0
+    if label_gain is not None:
+        gains = np.array(label_gain, dtype=np.float64)[labels]
+    return gains + _SHIFT if measure == "xendcg" else gains
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class BoostedTreesRanker(BoostedTrees):
         rows times what their exchange changes in NDCG or in the average precision (labels above 0
         are relevant). "pairwise": the mean logistic loss of a query's pairs of different labels,
         which may be any numbers. "xendcg": the cross-entropy between the gains of a query's rows,
-        as shares of their sum, and the softmax of their scores.
+        plus 1/2, as shares of their sum, and the softmax of their scores.
     truncation_level : int, default=30
         For "ndcg" and "map": pairs count if one of their rows is among the first so many of their
         query; for "ndcg" so many places count. Best somewhat above the number of places that
