@@ -47,8 +47,7 @@ double add_pairs_of(const RankedRows& rows, std::int64_t i, double* gradient, do
       const Doubles share = one / ((strength + other) * damping);
       const Doubles wrong = gap > zero ? other : strength + zero;  // strength of the lesser gain
       const Doubles slope = weight * (wrong * share);
-      const Doubles curvature =
-          sizes_of(weight) * ((strength * share) * (other * share) * damping);
+      const Doubles curvature = sizes_of(weight) * ((strength * share) * (other * share) * damping);
       add_at(gradient + j, slope);
       add_at(hessian + j, curvature);
       gradients.part[p] += slope;

@@ -88,9 +88,7 @@ double reciprocal_rank(const Ranking& ranking, const double* scores, std::int64_
 
 }  // namespace
 
-bool is_measure(std::string_view name) {
-  return name == "ndcg" || name == "map" || name == "mrr";
-}
+bool is_measure(std::string_view name) { return name == "ndcg" || name == "map" || name == "mrr"; }
 
 double ideal_dcg(double* gains, std::int64_t n, std::int64_t k, const double* discount) {
   std::sort(gains, gains + n, std::greater<>());

@@ -90,9 +90,14 @@ void lambda_gradients(bool is_map, const ScoredQueries& rows, std::int64_t q,
     write_precisions(own, n);
   else
     write_discounts(own, n, discount);
-  const kernels::RankedRows ranked{
-      own.score.data(),  own.gain.data(), own.strength.data(), own.ahead.data(),
-      own.behind.data(), n,               false,               true};
+  const kernels::RankedRows ranked{own.score.data(),
+                                   own.gain.data(),
+                                   own.strength.data(),
+                                   own.ahead.data(),
+                                   own.behind.data(),
+                                   n,
+                                   false,
+                                   true};
   double slopes = 0.0;
   for (std::int64_t i = 0; i < std::min(n, rows.truncation); ++i)
     slopes += kernels::active().add_pairs(ranked, i, own.gradient.data(), own.hessian.data());
@@ -123,7 +128,8 @@ void entropy_gradients(const ScoredQueries& rows, std::int64_t q, Scratch& own, 
   double total = 0.0;
   for (std::int64_t i = 0; i < n; ++i) total += own.strength[i];
   for (std::int64_t i = 0; i < n; ++i) {
-    const double share = own.strength[i] / total, times = rows.weight ? rows.weight[begin + i] : 1.0;
+    const double share = own.strength[i] / total,
+                 times = rows.weight ? rows.weight[begin + i] : 1.0;
     out.gradient[begin + i] = (share - rows.gains[begin + i] * rows.unit[q]) * times;
     out.hessian[begin + i] = share * (1.0 - share) * times;
   }

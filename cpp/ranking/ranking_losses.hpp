@@ -24,19 +24,18 @@ struct ScoredQueries {
 bool is_loss(std::string_view name);
 
 // What the terms of each query are multiplied by: 1 / its ideal DCG ("ndcg"), 1 / its number of
-// relevant rows ("map"), 1 / its number of pairs of different gains ("pairwise"), 1 / the sum of its
-// gains ("xendcg"). 0 if all its rows have the same gain.
+// relevant rows ("map"), 1 / its number of pairs of different gains ("pairwise"), 1 / the sum of
+// its gains ("xendcg"). 0 if all its rows have the same gain.
 void units(std::string_view loss, const Queries& queries, const double* gains,
            std::int64_t truncation, double* of_query, int n_threads);
 
 // Gradients and hessians of all rows; 0 for queries that are not used.
 //
-// "ndcg", "map": LambdaMART. The logistic loss of each pair, times what its exchange changes in NDCG
-// or average precision, over 0.01 + the difference of its scores; the sum S of the sizes of a query's
-// slopes is then brought to log2(1 + S), as LightGBM does.
-// "pairwise": the mean logistic loss of a query's pairs.
-// "xendcg": the cross-entropy between a query's gains, as shares of their sum, and the softmax of its
-// scores; the hessian is its diagonal.
+// "ndcg", "map": LambdaMART. The logistic loss of each pair, times what its exchange changes in
+// NDCG or average precision, over 0.01 + the difference of its scores; the sum S of the sizes of a
+// query's slopes is then brought to log2(1 + S), as LightGBM does. "pairwise": the mean logistic
+// loss of a query's pairs. "xendcg": the cross-entropy between a query's gains, as shares of their
+// sum, and the softmax of its scores; the hessian is its diagonal.
 void gradients(std::string_view loss, const ScoredQueries& rows, double* gradient, double* hessian,
                int n_threads);
 

@@ -181,7 +181,7 @@ def weights_of_rows(sample_weight: Any, query: NDArray[np.intp]) -> Floats | Non
     """Return one weight per row; given are these, or one per query in the order they appear."""
     if sample_weight is None:
         return None
-    given, n_queries = np.shape(sample_weight), int(query.max()) + 1
+    given, n_queries = np.shape(sample_weight), int(query.max(initial=-1)) + 1
     if given == (n_queries,) and n_queries != len(query):
         return checked_weights(sample_weight, n_queries, table="the queries")[query]
     return checked_weights(sample_weight, len(query))

@@ -15,10 +15,13 @@ from weald.ensembles.forests.rotated import RotationModel
 from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 
+# Rankers need queries, too: see test_rankers.py.
 EVERY_ESTIMATOR = [
     thing
     for name in weald.__all__
-    if inspect.isclass(thing := getattr(weald, name)) and issubclass(thing, BaseEstimator)
+    if inspect.isclass(thing := getattr(weald, name))
+    and issubclass(thing, BaseEstimator)
+    and not issubclass(thing, weald.BoostedTreesRanker)
 ]
 
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]

@@ -26,7 +26,9 @@ def queries(seed: int = 0, sizes: list[int] | None = None, *, ties: bool = False
     return np.array(sizes), y.astype(float), np.round(scores) if ties else scores
 
 
-def made(name: str, sizes: np.ndarray, y: np.ndarray, k: int = 4, n_threads: int = 1) -> RankingLoss:
+def made(
+    name: str, sizes: np.ndarray, y: np.ndarray, k: int = 4, n_threads: int = 1
+) -> RankingLoss:
     return RankingLoss.made(name, k, None, n_threads).of_queries(sizes, y)
 
 
@@ -128,7 +130,9 @@ def plain_loss(name: str, y: np.ndarray, scores: np.ndarray) -> float:
     if name == "xendcg":
         shares = (2**y - 0.5) / (2**y - 0.5).sum()
         log_sum = math.log(sum(math.exp(one) for one in scores))
-        return float(sum(share * (log_sum - one) for share, one in zip(shares, scores, strict=True)))
+        return float(
+            sum(share * (log_sum - one) for share, one in zip(shares, scores, strict=True))
+        )
     pairs = [
         math.log1p(math.exp(scores[j] - scores[i]))
         for i, j in itertools.permutations(range(len(y)), 2)
@@ -156,7 +160,9 @@ def test_smooth_losses(name: str) -> None:
         middle = loss.mean(y, scores[np.newaxis], None, None)
         # The mean is over four queries, the gradient is of their sum.
         assert 4 * (high - low) / 2e-4 == pytest.approx(gradient[row], rel=1e-5, abs=1e-8)
-        assert 4 * (high - 2 * middle + low) / 1e-8 == pytest.approx(hessian[row], rel=1e-2, abs=1e-5)
+        assert 4 * (high - 2 * middle + low) / 1e-8 == pytest.approx(
+            hessian[row], rel=1e-2, abs=1e-5
+        )
 
 
 @pytest.mark.parametrize("name", RANKINGS)
@@ -242,7 +248,9 @@ def test_bits_do_not_depend_on_instructions(instructions: str) -> None:
 # ---- measures ----
 
 
-def of_queries(name: str, sizes: np.ndarray, y: np.ndarray, scores: np.ndarray, k: int) -> np.ndarray:
+def of_queries(
+    name: str, sizes: np.ndarray, y: np.ndarray, scores: np.ndarray, k: int
+) -> np.ndarray:
     first = np.concatenate([[0], np.cumsum(sizes)])
     gains = 2**y - 1 if name == "ndcg" else (y > 0).astype(float)
     return measures(name, first, gains, scores, k, 1)

@@ -37,8 +37,8 @@ def queries_of_rows(
         got = "neither" if group is None else "both"
         raise ValueError(
             f"A ranking needs {names[0]}, the number of rows of each query of {table} in turn, or "
-            f"{names[1]}, the label of each row's query; got {got}. Pass one of them: rows are only "
-            "compared with rows of the same query."
+            f"{names[1]}, the label of each row's query; got {got}. Pass one of them: rows are "
+            "only compared with rows of the same query."
         )
     if qid is None:
         sizes = _checked_sizes(group, n_rows, names, table)
@@ -54,13 +54,14 @@ def _checked_sizes(
     if values.ndim != 1 or values.dtype.kind not in "iuf" or len(values) == 0:
         raise ValueError(
             f"{name} must be an array of the numbers of rows of the queries, such as [10, 12, 7]; "
-            f"got the shape {values.shape} of dtype {values.dtype}. Labels are passed as {by_label}."
+            f"got the shape {values.shape} of dtype {values.dtype}. Labels are passed as "
+            f"{by_label}."
         )
     bad = np.flatnonzero(~((values >= 1) & (values == np.floor(values)) & (values <= 2**53)))
     if bad.size:
         raise ValueError(
-            f"{name} holds {values[bad[0]]} at position {bad[0]}; every query has a whole number of "
-            "rows, at least one. Leave out queries without rows."
+            f"{name} holds {values[bad[0]]} at position {bad[0]}; every query has a whole number "
+            "of rows, at least one. Leave out queries without rows."
         )
     sizes = values.astype(np.int64)
     total = int(sizes.sum())

@@ -1,4 +1,4 @@
-"""BoostedTreesRanker: queries, draws of whole queries, validation, and what scikit-learn's tools need."""
+"""BoostedTreesRanker: queries, draws of whole queries, validation, scikit-learn's tools."""
 
 import pickle
 from collections.abc import Callable
@@ -91,7 +91,9 @@ def test_rows_that_are_equal() -> None:
     twice = np.concatenate([qid, qid + 100]), np.concatenate([X, X]), np.concatenate([y, y])
     model = fitted(twice[1], twice[2], twice[0], n_bags=2, early_stopping=True)
     order = np.random.default_rng(4).permutation(2 * len(y))
-    other = fitted(*(one[order] for one in (twice[1], twice[2], twice[0])), n_bags=2, early_stopping=True)
+    other = fitted(
+        *(one[order] for one in (twice[1], twice[2], twice[0])), n_bags=2, early_stopping=True
+    )
     assert same(model, other)
 
 
@@ -118,7 +120,9 @@ def test_weights_of_queries_and_of_rows() -> None:
     without = of_query * (np.arange(60) >= 20)
     kept = qid >= 20
     model = BoostedTreesRanker(**FAST).fit(X, y, without, qid=qid)
-    assert same(model, BoostedTreesRanker(**FAST).fit(X[kept], y[kept], without[20:], qid=qid[kept]))
+    assert same(
+        model, BoostedTreesRanker(**FAST).fit(X[kept], y[kept], without[20:], qid=qid[kept])
+    )
     some = (np.arange(len(y)) % 4 > 0).astype(float)
     kept = some > 0
     model = BoostedTreesRanker(**FAST).fit(X, y, some, qid=qid)
@@ -143,7 +147,9 @@ def test_validation_sets() -> None:
     assert model.stopped_by_ == "early_stopping"
     curves, n = model.history_, model.n_estimators_
     scores = model.predict(new_X)
-    assert curves["validation loss"][n] == pytest.approx(1 - ndcg_score(new_y, scores, qid=new_qid, k=30))
+    assert curves["validation loss"][n] == pytest.approx(
+        1 - ndcg_score(new_y, scores, qid=new_qid, k=30)
+    )
     assert curves["validation ndcg@5"][n] == ndcg_score(new_y, scores, qid=new_qid, k=5)
     assert curves["validation map"][n] == map_score(new_y, scores, qid=new_qid)
     assert curves["validation mrr@3"][n] == mrr_score(new_y, scores, qid=new_qid, k=3)
@@ -211,7 +217,9 @@ def test_copies_and_files(tmp_path: Any) -> None:
         assert same(model, copy)
         np.testing.assert_array_equal(copy.predict(X), model.predict(X))
         assert copy.score(X, y, qid=qid, k=3) == model.score(X, y, qid=qid, k=3)
-    again = BoostedTreesRanker(**model.get_params(), ).set_params(**model.auto_settings_)
+    again = BoostedTreesRanker(
+        **model.get_params(),
+    ).set_params(**model.auto_settings_)
     assert same(model, again.fit(X, y, qid=qid))
 
 
@@ -350,8 +358,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "y_val holds -1 in row",
     ),
     "equal labels of a set": (
-        {"X_val": table()[0], "y_val": np.ones(900), "qid_val": table()[2],
-         "parameters": {"early_stopping": True}},
+        {
+            "X_val": table()[0],
+            "y_val": np.ones(900),
+            "qid_val": table()[2],
+            "parameters": {"early_stopping": True},
+        },
         "no query has rows of different labels",
     ),
     "gains": ({"parameters": {"label_gain": [1, 0]}}, "that do not decrease"),

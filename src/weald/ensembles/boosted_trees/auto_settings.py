@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from weald.advice import advise
 from weald.data import Rows, ValidationRows
 from weald.data.columns import Category
 from weald.ensembles.boosted_trees.early_stopping import Patience
@@ -18,6 +19,16 @@ _FEW_ROWS = 10
 
 _FIXED = 100  # rounds without early stopping
 _MOST = 5_000  # rounds with early stopping
+
+_DEFAULT_FRACTION = 0.1
+_UNUSED_FRACTION = (
+    "validation_fraction={} has no effect: the folds that the boosters leave out are the "
+    "validation rows. Set n_bags=None to hold out a fraction of the rows instead."
+)
+_UNUSED_SAMPLING = (
+    "feature_sampling={!r} has no effect: every split considers all columns (max_features_ is "
+    "None). Set max_features, for instance to 0.5."
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,13 @@ class BoosterSettings:
         is_chosen = is_auto(model.n_iter_no_change) and model.quality != "fast"
         grows = is_chosen and judges_all_rows and is_loss(model.scoring)
         return Patience(most, most // 5 if grows else most)
+
+    def advise_of_unused(self, model: Any) -> None:
+        """Warn about parameters that have no effect with these settings."""
+        if self.n_bags is not None and model.validation_fraction != _DEFAULT_FRACTION:
+            advise(_UNUSED_FRACTION.format(model.validation_fraction))
+        if self.max_features is None and model.feature_sampling != "node":
+            advise(_UNUSED_SAMPLING.format(model.feature_sampling))
 
     def that_matter(self, model: Any, n_rounds: int) -> dict[str, Any]:
         """The values that give a model of so many rounds again, on the same rows.

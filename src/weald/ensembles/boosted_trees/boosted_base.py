@@ -1,6 +1,6 @@
 """Common base class of the boosted-trees classifier and regressor: training and prediction."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -55,7 +55,6 @@ from weald.ensembles.rounds.loop import Training, prepare
 from weald.ensembles.rounds.scoring import (
     LOSS,
     HeldOutScorer,
-    HeldOutSet,
     is_loss,
     watched_metric,
 )
@@ -66,7 +65,7 @@ from weald.ensembles.statistics_columns import OwnersColumns
 from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, scaled, units_of
 from weald.resampling import OrderedRows, ordered_rows
-from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 _UNUSED_SCORING = (
     "{} has no effect: there is no validation set to score. Set "
@@ -74,19 +73,11 @@ _UNUSED_SCORING = (
 )
 
 
-_DEFAULT_FRACTION = 0.1
-_UNUSED_FRACTION = (
-    "validation_fraction={} has no effect: the folds that the boosters leave out are the "
-    "validation rows. Set n_bags=None to hold out a fraction of the rows instead."
-)
-_UNUSED_SAMPLING = (
-    "feature_sampling={!r} has no effect: every split considers all columns (max_features_ is "
-    "None). Set max_features, for instance to 0.5."
-)
-
-
 class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     """Gradient boosting with second-order (Newton) trees on histograms."""
+
+    # Scores held-out rows after a round.
+    _held_out_scorer: ClassVar[Any] = HeldOutScorer
 
     # Metadata routing: groups passed for cross-validation splits do not reach fit unless requested.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
@@ -121,33 +112,31 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         ordered
             The rows in the order of the fit; None: that of their content, if rows are sampled.
         """
-        n_classes = self._n_classes
         validation = validation_by_class(validation, class_weight)
         watchers = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
-        settings = self._settings(rows, loss, validation, n_classes)
-        has_folds = settings.n_bags is not None
-        has_validation = settings.early_stopping or validation is not None or has_folds
+        settings = self._settings(rows, loss, validation, self._n_classes)
+        has_validation = any((settings.early_stopping, validation, settings.n_bags))
         self._check_scoring(loss, has_validation=has_validation)
-        self._check_unused(settings)
+        settings.advise_of_unused(self)
         n_val = 0 if validation is None else validation.n
         check_memory(rows.n + n_val, loss.n_scores, settings.n_bags)
         checkpoint = None if self.checkpoint is None else Checkpoint(self, settings)
         offsets = OffsetMark.of(rows, self._n_threads)
         earlier = self._earlier(rows, loss, settings, checkpoint, offsets)
-        has_groups = rows.groups is not None
-        if ordered is None and has_folds:
+        if ordered is None and settings.n_bags is not None:
             ordered = ordered_rows(rows, n_threads=self._n_threads)
         if ordered is None:
             rows = weighted_as_repeated(rows, min_samples_leaf=settings.min_samples_leaf)
-        training = self._prepared(rows, validation, settings, n_classes, earlier, ordered)
+        training = self._prepared(rows, validation, settings, self._n_classes, earlier, ordered)
         folds = None
-        if has_folds:
-            assert ordered is not None and settings.n_bags is not None
-            strata = training.rows.target[: ordered.n].astype(np.int64) if n_classes else None
+        if ordered is not None and settings.n_bags is not None:
+            strata = training.rows.target[: ordered.n].astype(np.int64) if self._n_classes else None
             folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, kept, seed=training.seed)
         trainings = trainings_of(training, folds)
         if self._plan.has_numbers:
-            statistics = self._statistics(trainings, folds, loss, has_groups=has_groups)
+            statistics = self._statistics(
+                trainings, folds, loss, has_groups=rows.groups is not None
+            )
             self._columns, trainings = statistics.plan, statistics.trainings
         classified = self._with_class_weight(training, class_weight)
         if checkpoint is not None:
@@ -176,18 +165,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     def _loss_of(self, loss: Loss, training: Training) -> Loss:
         """The loss of the rows of a fit, if it depends on which rows there are."""
         return loss
-
-    def _scorer_of(
-        self,
-        scoring: Any,
-        held_out: HeldOutSet,
-        loss: Loss,
-        forest: Callable[[], Forest],
-        *,
-        called: str,
-    ) -> Callable[[Floats], float]:
-        """The function of raw scores that scores held-out rows after a round."""
-        return HeldOutScorer(self, scoring, held_out, loss, forest, called=called)
 
     def _statistics(
         self,
@@ -384,13 +361,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
                 "early_stopping and X_val with scoring='loss' need a loss value per row; the loss "
                 f"{loss.name} has no method loss(y, score). Add it, or choose another scoring."
             )
-
-    def _check_unused(self, settings: BoosterSettings) -> None:
-        """Warn about parameters that have no effect with the chosen settings."""
-        if settings.n_bags is not None and self.validation_fraction != _DEFAULT_FRACTION:
-            advise(_UNUSED_FRACTION.format(self.validation_fraction))
-        if settings.max_features is None and self.feature_sampling != "node":
-            advise(_UNUSED_SAMPLING.format(self.feature_sampling))
 
     def _keep(
         self,

@@ -1,6 +1,6 @@
 """Ranking with second-order boosted trees: `BoostedTreesRanker`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,12 +21,10 @@ from weald.ensembles.boosted_trees.ranked_rows import (
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.rounds.callbacks import callback_inputs
 from weald.ensembles.rounds.loop import Training
-from weald.ensembles.rounds.scoring import HeldOutSet
 from weald.losses import RANKINGS, Gains, Loss, RankingLoss
 from weald.losses.ranking import checked_gains
 from weald.parameters import Limit, NoneOr, OneOf, Whole
 from weald.ranking import ndcg_score, weights_of_rows
-from weald.trees import Forest
 
 
 class BoostedTreesRanker(BoostedTrees):
@@ -73,6 +71,8 @@ class BoostedTreesRanker(BoostedTrees):
     # What a query is decides what rows mean: scikit-learn's tools pass it on, unless told not to.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
+
+    _held_out_scorer: ClassVar[Any] = MeasureScorer
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
@@ -167,7 +167,7 @@ class BoostedTreesRanker(BoostedTrees):
     def fit(
         self,
         X: object,
-        y: object,
+        y: Any,
         sample_weight: object = None,
         X_val: object = None,
         y_val: object = None,
@@ -218,15 +218,16 @@ class BoostedTreesRanker(BoostedTrees):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             loss = self._ranking_loss()
+            if not np.shape(y):
+                number_rows(self, X, y, None)  # raises
             query = queries_of_rows(len(y), group, qid)
             weight = weights_of_rows(sample_weight, query)
             rows, kept = number_rows(self, X, y, weight), rows_of_weight(y, weight)
             rows = self._with_groups_and_offset(rows, None, offset, kept, loss)
             loss.gains(rows.target)  # or raise
             rows, ordered = ordered_by_query(rows, query[kept], self._n_threads)
-            given = ValidationArguments.read(
-                X_val, y_val, sample_weight_val, offset_val, group_val, qid_val
-            )
+            given = ValidationArguments(X_val, y_val, sample_weight_val, offset_val)
+            given = given.with_queries(group_val, qid_val)
             validation = validation_numbers(self, given.X, given.y, given.weight)
             validation = given.in_rows(validation)
             if validation is not None:
@@ -244,18 +245,6 @@ class BoostedTreesRanker(BoostedTrees):
     def _loss_of(self, loss: Loss, training: Training) -> Loss:
         assert isinstance(loss, RankingLoss)
         return loss_of_rows(loss, training)
-
-    def _scorer_of(
-        self,
-        scoring: Any,
-        held_out: HeldOutSet,
-        loss: Loss,
-        forest: Callable[[], Forest],
-        *,
-        called: str,
-    ) -> Callable[[Floats], float]:
-        assert isinstance(loss, RankingLoss)
-        return MeasureScorer(scoring, held_out, loss)
 
     def predict(
         self,
@@ -340,6 +329,11 @@ class BoostedTreesRanker(BoostedTrees):
             label_gain=self.label_gain,
             sample_weight=sample_weight,
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
 
     def _in_bag(self) -> InBag:
         raise AttributeError(

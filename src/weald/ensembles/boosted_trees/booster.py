@@ -213,8 +213,8 @@ class BoostingRun:
         is_watched = name == watched_metric(self._model)
         called = f"scoring={self._model.scoring!r}" if is_watched else f"metrics[{name!r}]"
         forest = self._weighted_forest
-        scorer: Callable[[Floats], float] = self._model._scorer_of(
-            scoring, held_out, self._loss, forest, called=called
+        scorer: Callable[[Floats], float] = self._model._held_out_scorer(
+            self._model, scoring, held_out, self._loss, forest, called=called
         )
         return scorer
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.data import Rows, ValidationRows
 from weald.data.queries import order_of_queries, queries_of_rows, sizes_of_runs
-from weald.data.validation import by_set, is_several
+from weald.data.validation import ONE_SET, by_set, is_several
 from weald.ensembles.base import Floats
 from weald.ensembles.members.members import take
 from weald.ensembles.rounds.loop import Training
@@ -70,8 +70,9 @@ def loss_of_rows(loss: RankingLoss, training: Training) -> RankingLoss:
     found = loss.of_queries(sizes, training.rows.target)
     if not (_of_training(found, training) > 0.0).any():
         raise ValueError(
-            "No query has rows of different labels, so that there is nothing to learn. Check y, and "
-            "group or qid: rows are only compared with rows of the same query."
+            f"No query has rows of different labels (n_samples = {n} in {len(sizes)} queries), so "
+            "that there is nothing to learn. Check y, and group or qid: rows are only compared "
+            "with rows of the same query."
         )
     return found
 
@@ -87,65 +88,68 @@ def _of_training(loss: RankingLoss, training: Training) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ValidationArguments:
-    """The arguments of `fit` for validation sets, with the rows of each query adjacent."""
+    """The arguments of `fit` for validation sets, with the rows of each query adjacent.
+
+    Attributes
+    ----------
+    X, y, weight, offset : table and arrays, dicts of them, or None
+        As `fit` takes them.
+    sizes : int64 array or None
+        Number of rows of each query of all sets in turn.
+    """
 
     X: Any
     y: Any
     weight: Any
     offset: Any
-    sizes: NDArray[np.int64] | None
+    sizes: NDArray[np.int64] | None = None
 
-    @classmethod
-    def read(
-        cls, X: Any, y: Any, weight: Any, offset: Any, group: Any, qid: Any
-    ) -> "ValidationArguments":
-        """Read queries, and put their rows side by side."""
-        if X is None or y is None:
-            given = [
-                name for name, one in (("group_val", group), ("qid_val", qid)) if one is not None
-            ]
-            if given:
-                raise ValueError(
-                    f"{given[0]} is given without X_val and y_val. It holds the queries of that "
-                    "validation set; leave it out, or pass all three."
-                )
-            return cls(X, y, weight, offset, None)
-        names = ("y_val", "sample_weight_val", "offset_val", "group_val", "qid_val")
-        values = (y, weight, offset, group, qid)
-        given = {name: by_set(one, name, X) for name, one in zip(names, values, strict=True)}
-        sets = dict(X) if is_several(X) else by_set(X, "X_val", X)
-        tables, sizes = {}, []
-        for name, table in sets.items():
-            suffix = f"_val[{name!r}]" if is_several(X) else "_val"
-            labels = given["y_val"][name]
-            query = queries_of_rows(
-                len(labels),
-                given["group_val"].get(name),
-                given["qid_val"].get(name),
-                suffix=suffix,
-                table=f"X{suffix}",
+    def with_queries(self, group: Any, qid: Any) -> "ValidationArguments":
+        """Read the queries, and put their rows side by side."""
+        if self.X is None or self.y is None:
+            if group is None and qid is None:
+                return self
+            name = "qid_val" if group is None else "group_val"
+            raise ValueError(
+                f"{name} is given without X_val and y_val. It holds the queries of that validation "
+                "set; leave it out, or pass all three."
             )
-            if name in given["sample_weight_val"]:
-                of_rows = weights_of_rows(given["sample_weight_val"][name], query)
-                given["sample_weight_val"][name] = of_rows
+        groups, qids = by_set(group, "group_val", self.X), by_set(qid, "qid_val", self.X)
+        weights = by_set(self.weight, "sample_weight_val", self.X)
+        labels, offsets = by_set(self.y, "y_val", self.X), by_set(self.offset, "offset_val", self.X)
+        tables = dict(self.X) if is_several(self.X) else {ONE_SET: self.X}
+        sizes = []
+        for name in tables:
+            suffix = f"_val[{name!r}]" if is_several(self.X) else "_val"
+            n, own = len(labels[name]), (groups.get(name), qids.get(name))
+            query = queries_of_rows(n, *own, suffix=suffix, table=f"X{suffix}")
+            if weights.get(name) is not None:
+                weights[name] = weights_of_rows(weights[name], query)
             order = order_of_queries(query)
-            tables[name] = table
             if order is not None:
-                query, tables[name] = query[order], take(table, order)
-                for of_set in (given["y_val"], given["sample_weight_val"], given["offset_val"]):
-                    if of_set.get(name) is not None:
-                        of_set[name] = take(np.asarray(of_set[name]), order)
+                query = query[order]
+                for values in (tables, labels, weights, offsets):
+                    if values.get(name) is not None:
+                        values[name] = _taken(values[name], order)
             sizes.append(sizes_of_runs(query))
-        read = [tables, *(given[name] for name in names[:3])]
-        if not is_several(X):
-            read = [next(iter(of_set.values()), None) for of_set in read]
-        else:
-            read = [of_set or None for of_set in read]
-        return cls(*read, np.concatenate(sizes))
+        X, y, weight, offset = (
+            _as_given(one, several=is_several(self.X)) for one in (tables, labels, weights, offsets)
+        )
+        return ValidationArguments(X, y, weight, offset, np.concatenate(sizes))
 
     def in_rows(self, validation: ValidationRows | None) -> ValidationRows | None:
         """Set the queries of the validation rows."""
         return None if validation is None else replace(validation, query_sizes=self.sizes)
+
+
+def _taken(values: Any, order: Numbers) -> Any:
+    """Select rows of a table, or of an array or list beside it."""
+    return take(np.asarray(values) if isinstance(values, (list, tuple)) else values, order)
+
+
+def _as_given(of_set: dict[str, Any], *, several: bool) -> Any:
+    """The values of one set, or a dict; None: there are none."""
+    return (of_set or None) if several else of_set.get(ONE_SET)
 
 
 class MeasureScorer:
@@ -153,6 +157,8 @@ class MeasureScorer:
 
     Parameters
     ----------
+    model : BoostedTreesRanker
+        The model that is being fitted; its trees are not needed.
     measure : str
         "ndcg", "map" or "mrr", followed by "@" and a number of places if only these count.
     held_out : HeldOutSet
@@ -161,7 +167,9 @@ class MeasureScorer:
         The loss of all rows of the fit.
     """
 
-    def __init__(self, measure: str, held_out: HeldOutSet, loss: RankingLoss) -> None:
+    def __init__(
+        self, model: Any, measure: str, held_out: HeldOutSet, loss: RankingLoss, *_: Any, **__: Any
+    ) -> None:
         self._name, self._k = parsed(measure)
         training = held_out.training
         self._index = held_out.index[training.validation_copies[held_out.index] > 0]
