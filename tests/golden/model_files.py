@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from contract.subjects import EVERY_ESTIMATOR, quick, task
-from weald import BoostedTreesRegressor
+from weald import BoostedTreesRanker, BoostedTreesRegressor
 from weald.persist.model_file import FORMAT
 
 FOLDER = Path(__file__).parent / "models"
@@ -31,6 +31,9 @@ def small_models() -> Iterator[tuple[str, Any]]:
     for estimator in EVERY_ESTIMATOR:
         X, y = task(estimator, n=40, n_columns=2)
         yield estimator.__name__, quick(estimator, n_estimators=2).fit(X, y)
+    X, y = task(BoostedTreesRegressor, n=40, n_columns=2)
+    ranker = quick(BoostedTreesRanker, n_estimators=2)
+    yield "BoostedTreesRanker", ranker.fit(X, y // 100 - y.min() // 100, group=[10] * 4)
     levels = np.arange(120) % 15
     X = np.column_stack([levels / 2 - 1.5, np.arange(120) % 7])
     model = BoostedTreesRegressor(

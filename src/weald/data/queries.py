@@ -12,7 +12,7 @@ Numbers = NDArray[np.intp]
 
 
 def queries_of_rows(
-    n_rows: int, group: Any, qid: Any, *, suffix: str = "", table: str = "X"
+    n_rows: int, group: Any, qid: Any, *, suffix: str = "", table: str = "y"
 ) -> Numbers:
     """Return the number of each row's query; queries are numbered as they appear.
 
@@ -23,7 +23,7 @@ def queries_of_rows(
     qid : array, shape (rows,), or None
         Label of each row's query.
     suffix, table : str
-        What is appended to the names of these arguments, and the name of the table, for messages.
+        What is appended to the names of these arguments, and the name of what holds the rows, for messages.
 
     Examples
     --------

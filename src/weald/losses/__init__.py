@@ -17,13 +17,13 @@ from weald.losses.units import scaled, times_power, unit_of_losses, units_of
 from weald.losses.user import UserLoss
 
 __all__ = [
-    "RANKINGS",
     "BuiltinLoss",
     "Gains",
     "Loss",
     "LossChoice",
     "NotFiniteError",
     "QuantileLosses",
+    "RANKINGS",
     "RankingLoss",
     "UserLoss",
     "base_scores_given",

@@ -326,7 +326,7 @@ def labels(**changes: float) -> np.ndarray:
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no queries": ({"qid": None}, "needs group, the number of rows .* got neither"),
     "both": ({"group": [15] * 60, "qid": table()[2]}, "got both"),
-    "too few": ({"group": [15] * 59}, "group adds up to 885 rows in 59 queries, but X has 900"),
+    "too few": ({"group": [15] * 59}, "group adds up to 885 rows in 59 queries, but y has 900"),
     "labels as sizes": ({"group": table()[2] + 1}, "labels of queries are passed as qid"),
     "no rows": ({"group": [15] * 59 + [15, 0]}, "group holds 0 at position 60"),
     "negative": ({"group": [-15, 30] + [15] * 59}, "group holds -15 at position 0"),
@@ -334,7 +334,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "missing size": ({"group": [np.nan] + [15] * 59}, "group holds nan at position 0"),
     "text": ({"group": ["15"] * 60}, "must be an array of the numbers of rows"),
     "no sizes": ({"group": []}, "must be an array of the numbers of rows"),
-    "short labels": ({"qid": table()[2][:-1]}, "one label for each of the 900 rows of X"),
+    "short labels": ({"qid": table()[2][:-1]}, "one label for each of the 900 rows of y"),
     "missing label": ({"qid": [None, *table()[2][1:]]}, "row 0 has none"),
     "NaN label": ({"qid": np.where(table()[2] == 1, np.nan, table()[2])}, "row 15 has none"),
     "single rows": ({"group": [1] * 900}, "No query has rows of different labels"),
@@ -351,7 +351,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "set without queries": ({"X_val": table()[0], "y_val": table()[1]}, "needs group_val"),
     "short set": (
         {"X_val": table()[0], "y_val": table()[1], "group_val": [899]},
-        "group_val adds up to 899 rows in 1 queries, but X_val has 900 rows",
+        "group_val adds up to 899 rows in 1 queries, but y_val has 900 rows",
     ),
     "bad labels of a set": (
         {"X_val": table()[0], "y_val": -table()[1], "qid_val": table()[2]},

@@ -122,7 +122,7 @@ class ValidationArguments:
         for name in tables:
             suffix = f"_val[{name!r}]" if is_several(self.X) else "_val"
             n, own = len(labels[name]), (groups.get(name), qids.get(name))
-            query = queries_of_rows(n, *own, suffix=suffix, table=f"X{suffix}")
+            query = queries_of_rows(n, *own, suffix=suffix, table=f"y{suffix}")
             if weights.get(name) is not None:
                 weights[name] = weights_of_rows(weights[name], query)
             order = order_of_queries(query)
