@@ -28,7 +28,7 @@ struct PairLanes {
   return reinterpret_cast<Doubles>(reinterpret_cast<Integers>(x) & all_but_sign);
 }
 
-// Benchmark row `rank_small` (benchmarks/ranking.py). The logistic loss of each pair of row i and a
+// Benchmark row `ndcg` (benchmarks/ranking.py). The logistic loss of each pair of row i and a
 // row behind it; the last block reaches into the padding.
 template <bool counts_pairs, bool damps>
 double add_pairs_of(const RankedRows& rows, std::int64_t i, double* gradient, double* hessian) {

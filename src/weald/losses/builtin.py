@@ -100,6 +100,9 @@ class BuiltinLoss:
     # Whether the derivatives of a row depend on its own target and scores only.
     is_row_wise: ClassVar[bool] = True
 
+    # Whether the mean loss changes smoothly with the scores; steps are noisier from round to round.
+    is_smooth: ClassVar[bool] = True
+
     def of_rows(self, index: NDArray[np.intp]) -> Self:
         """Return the loss of some of the rows."""
         return self

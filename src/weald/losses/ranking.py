@@ -77,6 +77,11 @@ class RankingLoss(BuiltinLoss):
 
     is_row_wise: ClassVar[bool] = False
 
+    @property
+    def is_smooth(self) -> bool:  # type: ignore[override]
+        """Whether the mean loss changes smoothly with the scores."""
+        return self.ranking in ("pairwise", "xendcg")
+
     @classmethod
     def made(
         cls, ranking: str, truncation: int, label_gain: tuple[float, ...] | None, n_threads: int

@@ -58,6 +58,7 @@ class UserLoss:
     of_classes: bool
 
     refines_leaves = False
+    is_smooth = True
     targets = "numbers"
     has_log_link = False
     is_reported_twice = False

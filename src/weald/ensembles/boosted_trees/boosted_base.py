@@ -274,11 +274,12 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self, rows: Rows, loss: Loss, validation: ValidationRows | None, n_classes: int
     ) -> BoosterSettings:
         """The parameters, with "auto" replaced; a warm start keeps those of the first fit."""
-        has_loss = not is_loss(self.scoring) or getattr(loss, "has_loss", True)
-        hidden = hides_means(rows, loss)
-        settings = chosen_settings(
-            self, rows, validation, n_classes, has_loss=has_loss, hides_means=hidden
-        )
+        facts = {
+            "has_loss": not is_loss(self.scoring) or getattr(loss, "has_loss", True),
+            "hides_means": hides_means(rows, loss),
+            "is_smooth": loss.is_smooth,
+        }
+        settings = chosen_settings(self, rows, validation, n_classes, **facts)
         before = self.auto_settings_ if self.warm_start and hasattr(self, "_state") else {}
         kept = {
             name: value

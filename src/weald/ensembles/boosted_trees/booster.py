@@ -199,7 +199,9 @@ class BoostingRun:
             training,
             self._loss,
             start,
-            patience=self._settings.patience(model, judges_all_rows=judges_all_rows),
+            patience=self._settings.patience(
+                model, has_little_noise=judges_all_rows and self._loss.is_smooth
+            ),
             tol=float(model.tol),
             sets=held_out_sets(training, self._fitted),
             metrics=metrics,
