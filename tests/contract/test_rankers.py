@@ -1,7 +1,7 @@
 """scikit-learn's checks of every estimator, on the ranker: with queries beside X and y."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,8 +18,13 @@ class RankerOfRows(weald.BoostedTreesRanker):
     What is no table of rows with a number each is left to the ranker.
     """
 
-    __metadata_request__fit = {"qid": False, "group": False, "qid_val": False, "group_val": False}
-    __metadata_request__score = {"qid": False, "group": False}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {
+        "qid": False,
+        "group": False,
+        "qid_val": False,
+        "group_val": False,
+    }
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": False, "group": False}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         return super().fit(X, grades(y), sample_weight, qid=queries(y))

@@ -38,7 +38,7 @@ from weald import (
 )
 from weald.datasets import load_optdigits, load_pima
 from weald.ensembles.bagging.diversifiers import BayesianBootstrap, HyperParameters, Noise
-from weald.losses import RANKINGS
+from weald.losses.ranking import RANKINGS
 from weald.resampling import ContentKFold
 
 N = 6000

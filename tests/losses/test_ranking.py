@@ -12,8 +12,8 @@ from sklearn.metrics import ndcg_score as sklearn_ndcg
 
 from native.instructions import run_with
 from weald import _native
-from weald.losses import RANKINGS, RankingLoss
-from weald.losses.ranking import ALL_PLACES, measures
+from weald.losses import RankingLoss
+from weald.losses.ranking import ALL_PLACES, RANKINGS, measures
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # sizes, labels, scores
 

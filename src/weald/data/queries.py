@@ -23,7 +23,7 @@ def queries_of_rows(
     qid : array, shape (rows,), or None
         Label of each row's query.
     suffix, table : str
-        What is appended to the names of these arguments, and the name of what holds the rows, for messages.
+        For messages: what is appended to the names of these arguments, and what holds the rows.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from weald.losses.choosing import (
 )
 from weald.losses.pinball_start import leaning
 from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
-from weald.losses.ranking import RANKINGS, Gains, RankingLoss
+from weald.losses.ranking import Gains, RankingLoss
 from weald.losses.roots import NotFiniteError, best_step
 from weald.losses.units import scaled, times_power, unit_of_losses, units_of
 from weald.losses.user import UserLoss
@@ -23,7 +23,6 @@ __all__ = [
     "LossChoice",
     "NotFiniteError",
     "QuantileLosses",
-    "RANKINGS",
     "RankingLoss",
     "UserLoss",
     "base_scores_given",

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 import weald
 from weald import BoostedTreesRanker
 from weald.explain import shap
-from weald.losses import RANKINGS
+from weald.losses.ranking import RANKINGS
 from weald.ranking import map_score, mrr_score, ndcg_score
 
 FAST = {"quality": "fast", "n_estimators": 10, "n_jobs": 1}

@@ -1,1 +1,1 @@
-"""Second-order boosted trees: `BoostedTreesClassifier`, `BoostedTreesRegressor`, `BoostedTreesRanker`."""
+"""Second-order boosted trees: `BoostedTreesClassifier`, `…Regressor`, `…Ranker`."""

@@ -21,8 +21,8 @@ from weald.ensembles.boosted_trees.ranked_rows import (
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.rounds.callbacks import callback_inputs
 from weald.ensembles.rounds.loop import Training
-from weald.losses import RANKINGS, Gains, Loss, RankingLoss
-from weald.losses.ranking import checked_gains
+from weald.losses import Gains, Loss, RankingLoss
+from weald.losses.ranking import RANKINGS, checked_gains
 from weald.parameters import Limit, NoneOr, OneOf, Whole
 from weald.ranking import ndcg_score, weights_of_rows
 
