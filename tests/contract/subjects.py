@@ -15,13 +15,15 @@ from weald.ensembles.forests.rotated import RotationModel
 from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 
-# Rankers need queries, too: see test_rankers.py.
+# They need queries beside X and y: see test_rankers.py.
+RANKERS = [weald.BoostedTreesRanker]
+
 EVERY_ESTIMATOR = [
     thing
     for name in weald.__all__
     if inspect.isclass(thing := getattr(weald, name))
     and issubclass(thing, BaseEstimator)
-    and not issubclass(thing, weald.BoostedTreesRanker)
+    and thing not in RANKERS
 ]
 
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]

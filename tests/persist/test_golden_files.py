@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import weald
-from contract.subjects import EVERY_ESTIMATOR
+from contract.subjects import EVERY_ESTIMATOR, RANKERS
 from golden.model_files import EXPECTED, FOLDER, facts_of, names_of_files
 from weald.persist.model_file import model_of_bytes
 
@@ -28,7 +28,7 @@ def test_an_earlier_file_predicts_the_same(name) -> None:
 
 
 def test_every_class_has_a_file() -> None:
-    assert {one.__name__ for one in EVERY_ESTIMATOR} == {
+    assert {one.__name__ for one in [*EVERY_ESTIMATOR, *RANKERS]} == {
         name.partition(".")[0] for name in names_of_files()
     }
 
