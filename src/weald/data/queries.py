@@ -36,7 +36,7 @@ def queries_of_rows(
     if (group is None) == (qid is None):
         got = "neither" if group is None else "both"
         raise ValueError(
-            f"A ranking needs {names[0]}, the number of rows of each query of {table} in turn, or "
+            f"A ranking needs {names[0]}, the number of rows of each query in turn, or "
             f"{names[1]}, the label of each row's query; got {got}. Pass one of them: rows are "
             "only compared with rows of the same query."
         )
