@@ -120,7 +120,9 @@ def xgboost(**parameters: Any) -> Fit:
         import xgboost as package
 
         model = package.XGBRanker(n_jobs=threads, enable_categorical=True, **parameters)
-        return model.fit(data.X, data.y, group=data.group)
+        # Its average precision takes 0 and 1 only.
+        y = data.y > 0 if parameters.get("objective") == "rank:map" else data.y
+        return model.fit(data.X, y, group=data.group)
 
     return fit
 
