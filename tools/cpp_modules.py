@@ -15,7 +15,7 @@ LAYERS = [
     {"criteria", "losses"},
     {"kernels"},
     {"data"},
-    {"target"},
+    {"target", "ranking"},
     {"split"},
     {"tree"},
     {"engine", "forest"},

@@ -172,6 +172,7 @@ void bind_forests(nb::module_& m);
 void bind_grown_trees(nb::module_& m);
 void bind_isolation(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_ranking(nb::module_& m);
 void bind_rotation(nb::module_& m);
 void bind_options(nb::module_& m);
 void bind_parts(nb::module_& m);

@@ -56,6 +56,7 @@ NB_MODULE(_native, m) {
   weald::bindings::bind_grown_trees(m);
   weald::bindings::bind_isolation(m);
   weald::bindings::bind_losses(m);
+  weald::bindings::bind_ranking(m);
   weald::bindings::bind_rotation(m);
   weald::bindings::bind_options(m);
   weald::bindings::bind_parts(m);

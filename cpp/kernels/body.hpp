@@ -15,6 +15,7 @@
 
 #include "base/mixing.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/pairs.hpp"
 #include "kernels/random_thresholds.hpp"
 #include "kernels/smoothed_mean.hpp"
 #include "kernels/tree_shap.hpp"
@@ -368,6 +369,7 @@ void add_cells(const Codes& codes, int group, const std::int64_t* values, int ce
 #include "kernels/level_gains.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
+#include "kernels/pairs_body.hpp"
 #include "kernels/random_thresholds_body.hpp"
 #include "kernels/row_masks.hpp"
 #include "kernels/sort.hpp"
@@ -403,6 +405,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .sort_keys = sort_keys,
                        .bit_codes = bit_codes,
                        .shap_tree = shap_tree,
+                       .add_pairs = add_pairs,
                        .drawn = &random_threshold_kernels};
 
 }  // namespace weald::kernels::WEALD_KERNELS

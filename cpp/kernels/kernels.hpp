@@ -169,6 +169,7 @@ struct OrderedCut {
 constexpr int most_code_bits = 7;
 
 struct RandomThresholdKernels;  // random_thresholds.hpp
+struct RankedRows;              // pairs.hpp
 struct ShapTree;                // tree_shap.hpp
 struct ShapRows;
 
@@ -264,6 +265,10 @@ struct Kernels {
 
   // Add what each column contributes to the rows' scores in one tree; see tree_shap.hpp.
   void (*shap_tree)(const ShapTree& tree, const ShapRows& rows);
+
+  // Add the derivatives of the logistic loss of each pair of row i and a row behind it; returns the
+  // sum of the sizes of its slopes.
+  double (*add_pairs)(const RankedRows& rows, std::int64_t i, double* gradient, double* hessian);
 
   const RandomThresholdKernels* drawn;  // for random thresholds
 };

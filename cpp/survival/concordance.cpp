@@ -30,7 +30,7 @@ class RankSums {
 
 }  // namespace
 
-PairWeights count_pairs(const RankedRows& rows) {
+PairWeights count_pairs(const ScoredTimes& rows) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows.n_rows));
   std::iota(order.begin(), order.end(), 0);
   // From the latest time to the earliest; at the same time censored rows first.

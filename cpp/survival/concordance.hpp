@@ -5,7 +5,7 @@
 
 namespace weald::survival {
 
-struct RankedRows {
+struct ScoredTimes {
   const std::int32_t* time;  // place of the time among all times
   const std::uint8_t* is_event;
   const std::int32_t* risk;       // rank of the risk score, from 0
@@ -21,6 +21,6 @@ struct PairWeights {
   double concordant = 0.0, tied = 0.0, comparable = 0.0;
 };
 
-PairWeights count_pairs(const RankedRows& rows);
+PairWeights count_pairs(const ScoredTimes& rows);
 
 }  // namespace weald::survival

@@ -142,9 +142,8 @@ class Writer {
               [&](std::int64_t a, std::int64_t b) { return nodes[a].begin < nodes[b].begin; });
     parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
       const std::int64_t begin = task * block, end = std::min(begin + block, n_rows);
-      auto leaf = std::partition_point(leaves.begin(), leaves.end(), [&](std::int64_t i) {
-        return nodes[i].end <= begin;
-      });
+      auto leaf = std::partition_point(leaves.begin(), leaves.end(),
+                                       [&](std::int64_t i) { return nodes[i].end <= begin; });
       for (; leaf != leaves.end() && nodes[*leaf].begin < end; ++leaf)
         write(*leaf, std::max(begin, nodes[*leaf].begin), std::min(end, nodes[*leaf].end));
     });

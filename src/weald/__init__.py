@@ -13,7 +13,7 @@ refuse_free_threading()
 del refuse_free_threading
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, explain, export, plot, survival, theory
+    from weald import aggregation, datasets, explain, export, plot, ranking, survival, theory
     from weald.config import show_config
     from weald.data import read
     from weald.data.parts.parts import parts
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         BlendingClassifier,
         BlendingRegressor,
         BoostedTreesClassifier,
+        BoostedTreesRanker,
         BoostedTreesRegressor,
         BoostedTreesSurvival,
         DecisionTreeClassifier,
@@ -69,6 +70,7 @@ __all__ = [
     "BlendingClassifier",
     "BlendingRegressor",
     "BoostedTreesClassifier",
+    "BoostedTreesRanker",
     "BoostedTreesRegressor",
     "BoostedTreesSurvival",
     "DecisionTreeClassifier",
@@ -105,6 +107,7 @@ __all__ = [
     "load",
     "parts",
     "plot",
+    "ranking",
     "read",
     "report",
     "show_config",
@@ -123,6 +126,7 @@ if not TYPE_CHECKING:
         "diagnose": "weald.diagnostics",
         "parts": "weald.data.parts.parts",
         "plot": None,
+        "ranking": None,
         "read": "weald.data.reading",
         "report": "weald.reports",
         "show_config": "weald.config",

@@ -533,6 +533,45 @@ def quantile(
     copies: NDArray[numpy.int64] | None,
 ) -> float: ...
 def exact_total(values: NDArray[numpy.float64], copies: NDArray[numpy.int64] | None) -> float: ...
+def query_units(
+    loss: str,
+    first: NDArray[numpy.int64],
+    gains: NDArray[numpy.float64],
+    truncation: int,
+    unit: NDArray[numpy.float64],
+    n_threads: int,
+) -> None: ...
+def query_gradients(
+    loss: str,
+    first: NDArray[numpy.int64],
+    gains: NDArray[numpy.float64],
+    unit: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    truncation: int,
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64],
+    n_threads: int,
+) -> None: ...
+def query_losses(
+    loss: str,
+    first: NDArray[numpy.int64],
+    gains: NDArray[numpy.float64],
+    unit: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    of_query: NDArray[numpy.float64],
+    n_threads: int,
+) -> None: ...
+def query_measures(
+    name: str,
+    first: NDArray[numpy.int64],
+    gains: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    k: int,
+    of_query: NDArray[numpy.float64],
+    n_threads: int,
+) -> None: ...
 def principal_axes(covariance: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
 
 class RotationPredictor:

@@ -75,7 +75,7 @@ def checked_group_labels(groups: Any, n_rows: int) -> NDArray[Any]:
             f"groups must hold one label for each of the {n_rows} rows of X; got the shape "
             f"{labels.shape}."
         )
-    missing = [i for i, label in enumerate(labels.tolist()) if _is_missing(label)]
+    missing = [i for i, label in enumerate(labels.tolist()) if is_missing_label(label)]
     if missing:
         raise ValueError(
             f"groups must not hold missing values: row {missing[0]} has none. Use a unique label "
@@ -84,7 +84,7 @@ def checked_group_labels(groups: Any, n_rows: int) -> NDArray[Any]:
     return labels
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing_label(label: Any) -> bool:
     """Whether a label is None, NaN or pandas.NA, which raises TypeError when compared."""
     try:
         return label is None or bool(label != label)

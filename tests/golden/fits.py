@@ -19,6 +19,7 @@ from weald import (
     BaggingRegressor,
     BlendingRegressor,
     BoostedTreesClassifier,
+    BoostedTreesRanker,
     BoostedTreesRegressor,
     BoostedTreesSurvival,
     DecisionTreeClassifier,
@@ -40,6 +41,7 @@ from weald import (
 )
 from weald.datasets import load_optdigits, load_pima
 from weald.ensembles.bagging.diversifiers import BayesianBootstrap, HyperParameters, Noise
+from weald.losses.ranking import RANKINGS
 from weald.resampling import ContentKFold
 from weald.survival import target
 
@@ -381,6 +383,15 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "target statistics": lambda p: BoostedTreesClassifier(n_estimators=3, n_bags=5, **p).fit(
         mixed(), labels(3), scrambled(N, 5) % 4
     ),
+    **{
+        f"ranking, {loss}": lambda p, loss=loss: BoostedTreesRanker(
+            loss=loss, quality="fast", n_estimators=3, **p
+        ).fit(table(), labels(5), qid=scrambled(N, 5) % 211)
+        for loss in RANKINGS
+    },
+    "ranking that stops early, weighted": lambda p: BoostedTreesRanker(
+        n_estimators=30, early_stopping=True, n_bags=2, **p
+    ).fit(table(), labels(3), (1 + scrambled(120, 5)) / 3, group=[20, 80] * 60),
     "forest of enough trees, pruned": lambda p: (
         RandomForestClassifier(
             "auto", max_leaf_nodes=12, oob_score=True, random_state=0, **GINI_SQRT, **p

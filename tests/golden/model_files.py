@@ -20,7 +20,7 @@ from contract.subjects import (
     table,
     task,
 )
-from weald import BoostedTreesRegressor
+from weald import BoostedTreesRanker, BoostedTreesRegressor
 from weald.persist.model_file import FORMAT
 from weald.survival import target
 
@@ -42,6 +42,9 @@ def small_models() -> Iterator[tuple[str, Any]]:
     times = target(np.arange(40) % 3 > 0, 1.0 + np.arange(40) * 7 % 40)
     for estimator in EVERY_SURVIVAL_MODEL:
         yield estimator.__name__, quick(estimator, n_estimators=2).fit(table(40, 2), times)
+    X, y = task(BoostedTreesRegressor, n=40, n_columns=2)
+    ranker = quick(BoostedTreesRanker, n_estimators=2)
+    yield "BoostedTreesRanker", ranker.fit(X, y // 100 - y.min() // 100, group=[10] * 4)
     levels = np.arange(120) % 15
     X = np.column_stack([levels / 2 - 1.5, np.arange(120) % 7])
     model = BoostedTreesRegressor(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import weald
-from contract.subjects import EVERY_DETECTOR, EVERY_ESTIMATOR, EVERY_SURVIVAL_MODEL
+from contract.subjects import EVERY_DETECTOR, EVERY_ESTIMATOR, EVERY_SURVIVAL_MODEL, RANKERS
 from golden.model_files import EXPECTED, FOLDER, facts_of, names_of_files
 from weald.persist.model_file import model_of_bytes
 
@@ -28,7 +28,7 @@ def test_an_earlier_file_predicts_the_same(name) -> None:
 
 
 def test_every_class_has_a_file() -> None:
-    classes = [*EVERY_ESTIMATOR, *EVERY_DETECTOR, *EVERY_SURVIVAL_MODEL]
+    classes = [*EVERY_ESTIMATOR, *EVERY_DETECTOR, *EVERY_SURVIVAL_MODEL, *RANKERS]
     assert {one.__name__ for one in classes} == {
         name.partition(".")[0] for name in names_of_files()
     }

@@ -60,7 +60,8 @@ class ValidationRows:
     """The rows of all validation sets of a fit, set after set.
 
     `counted` is the mask of rows with positive weight (None: all). Only ratios of weights within a
-    set matter. `offset` are raw scores of shape (rows, scores).
+    set matter. `offset` are raw scores of shape (rows, scores). `query_sizes` are the numbers of
+    rows of the queries of a ranking, which are adjacent.
     """
 
     sets: tuple[ValidationSet, ...]
@@ -68,6 +69,7 @@ class ValidationRows:
     counted: NDArray[np.bool_] | None
     weight: Floats | None
     offset: Floats | None = None
+    query_sizes: NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from weald.ensembles.adaboost.adaboost_r2 import AdaBoostRegressor
     from weald.ensembles.auto.auto_ensemble import AutoEnsembleClassifier, AutoEnsembleRegressor
     from weald.ensembles.bagging.bagging import BaggingClassifier, BaggingRegressor
+    from weald.ensembles.boosted_trees.boosted_ranker import BoostedTreesRanker
     from weald.ensembles.boosted_trees.boosted_trees import (
         BoostedTreesClassifier,
         BoostedTreesRegressor,
@@ -53,6 +54,7 @@ else:
                 "auto.auto_ensemble": ["AutoEnsembleClassifier", "AutoEnsembleRegressor"],
                 "bagging.bagging": ["BaggingClassifier", "BaggingRegressor"],
                 "boosted_trees.boosted_trees": ["BoostedTreesClassifier", "BoostedTreesRegressor"],
+                "boosted_trees.boosted_ranker": ["BoostedTreesRanker"],
                 "gradient_boosting.gradient_boosting": [
                     "GradientBoostingClassifier",
                     "GradientBoostingRegressor",
@@ -94,6 +96,7 @@ __all__ = [
     "BlendingClassifier",
     "BlendingRegressor",
     "BoostedTreesClassifier",
+    "BoostedTreesRanker",
     "BoostedTreesRegressor",
     "BoostedTreesSurvival",
     "DecisionTreeClassifier",

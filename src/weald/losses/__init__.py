@@ -11,6 +11,7 @@ from weald.losses.choosing import (
 )
 from weald.losses.pinball_start import leaning
 from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
+from weald.losses.ranking import Gains, RankingLoss
 from weald.losses.roots import NotFiniteError, best_step
 from weald.losses.targets import TargetLosses, target_losses
 from weald.losses.units import scaled, times_power, unit_of_losses, units_of
@@ -18,10 +19,12 @@ from weald.losses.user import UserLoss
 
 __all__ = [
     "BuiltinLoss",
+    "Gains",
     "Loss",
     "LossChoice",
     "NotFiniteError",
     "QuantileLosses",
+    "RankingLoss",
     "TargetLosses",
     "UserLoss",
     "base_scores_given",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,20 @@ class BuiltinLoss:
         """Return the loss composed of one loss per score; the inverse of `of_score`."""
         (one,) = losses
         return one
+
+    # Whether the derivatives of a row depend on its own target and scores only.
+    is_row_wise: ClassVar[bool] = True
+
+    # Whether the mean loss changes smoothly with the scores; steps are noisier from round to round.
+    is_smooth: ClassVar[bool] = True
+
+    def of_rows(self, index: NDArray[np.intp]) -> Self:
+        """Return the loss of some of the rows."""
+        return self
+
+    def without_rows(self) -> Self:
+        """Return the loss without what it holds of the rows of a fit."""
+        return self
 
     def of_score(self, k: int) -> "BuiltinLoss":
         """Return the loss of score k, for losses that are separate per score."""

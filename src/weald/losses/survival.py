@@ -35,7 +35,16 @@ class _SurvivalLoss:
     of_exponents: ClassVar[bool] = True
     has_loss: ClassVar[bool] = True
     is_reported_twice: ClassVar[bool] = False
+    is_smooth: ClassVar[bool] = True
     degrees: ClassVar[tuple[float, float, float]] = (0.0, 0.0, 0.0)
+
+    def of_rows(self, index: NDArray[np.intp]) -> Self:
+        """Return the loss of some of the rows."""
+        return self
+
+    def without_rows(self) -> Self:
+        """Return the loss as it is: what it holds of the rows of a fit is not kept in files."""
+        return self
 
     def predictions(self, scores: Floats) -> Floats:
         """Scores as they are."""

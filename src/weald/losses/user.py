@@ -58,6 +58,7 @@ class UserLoss:
     of_classes: bool
 
     refines_leaves = False
+    is_smooth = True
     targets = "numbers"
     has_log_link = False
     is_reported_twice = False
@@ -89,6 +90,14 @@ class UserLoss:
             return np.zeros(self.n_scores)
         zero, one = np.zeros((1, len(y))), np.ones((1, len(y)))
         return np.array([best_step(self, y, zero, one, weight, copies)])
+
+    def of_rows(self, index: NDArray[np.intp]) -> Self:
+        """Return the loss of some of the rows."""
+        return self
+
+    def without_rows(self) -> Self:
+        """Return the loss without what it holds of the rows of a fit: nothing."""
+        return self
 
     def at(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> Self:
         return self

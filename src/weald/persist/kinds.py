@@ -31,6 +31,7 @@ _MODULES: dict[str, str] = {
     "BoostedTreesSurvival": _ENSEMBLES,
     "RandomSurvivalForest": _ENSEMBLES,
     "IsolationForest": _ENSEMBLES,
+    "BoostedTreesRanker": _ENSEMBLES,
     # columns
     **dict.fromkeys(
         ("Number", "Category", "TextCategory", "Ordered", "Moment", "Span"), "weald.data.columns"
@@ -49,6 +50,7 @@ _MODULES: dict[str, str] = {
     "CoxLoss": "weald.losses.survival",
     "AftLoss": "weald.losses.survival",
     "TargetLosses": "weald.losses.targets",
+    "RankingLoss": "weald.losses.ranking",
     # cross-validation
     "ContentKFold": "weald.resampling",
     # parts of ensembles

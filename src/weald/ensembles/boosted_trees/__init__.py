@@ -1,1 +1,1 @@
-"""Second-order boosted trees: `BoostedTreesClassifier` and `BoostedTreesRegressor`."""
+"""Second-order boosted trees: `BoostedTreesClassifier`, `…Regressor`, `…Ranker`."""

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from weald.advice import advise
 from weald.data import Rows, ValidationRows
 from weald.data.columns import Category
 from weald.ensembles.boosted_trees.early_stopping import Patience
@@ -16,8 +17,21 @@ FOLD_ROWS = 30_000
 # With fewer rows (or groups) there is nothing to validate on: a fixed number of rounds is made.
 _FEW_ROWS = 10
 
+# Of a loss that changes in steps, improvements are seen later.
+_LONGER = 2
+
 _FIXED = 100  # rounds without early stopping
 _MOST = 5_000  # rounds with early stopping
+
+_DEFAULT_FRACTION = 0.1
+_UNUSED_FRACTION = (
+    "validation_fraction={} has no effect: the folds that the boosters leave out are the "
+    "validation rows. Set n_bags=None to hold out a fraction of the rows instead."
+)
+_UNUSED_SAMPLING = (
+    "feature_sampling={!r} has no effect: every split considers all columns (max_features_ is "
+    "None). Set max_features, for instance to 0.5."
+)
 
 
 @dataclass(frozen=True)
@@ -47,18 +61,25 @@ class BoosterSettings:
             return "level"
         return str(model.feature_sampling)
 
-    def patience(self, model: Any, *, judges_all_rows: bool) -> Patience | None:
+    def patience(self, model: Any, *, has_little_noise: bool) -> Patience | None:
         """When early stopping ends the fit; None: it never does.
 
-        If it was not set: the pooled loss of all rows (`judges_all_rows`) has little noise, so that
+        If it was not set: the pooled loss of all rows, if it is smooth, has little noise, so that
         few rounds without improvement are enough at first.
         """
         if not self.early_stopping:
             return None
         most = self.n_iter_no_change
         is_chosen = is_auto(model.n_iter_no_change) and model.quality != "fast"
-        grows = is_chosen and judges_all_rows and is_loss(model.scoring)
+        grows = is_chosen and has_little_noise and is_loss(model.scoring)
         return Patience(most, most // 5 if grows else most)
+
+    def advise_of_unused(self, model: Any) -> None:
+        """Warn about parameters that have no effect with these settings."""
+        if self.n_bags is not None and model.validation_fraction != _DEFAULT_FRACTION:
+            advise(_UNUSED_FRACTION.format(model.validation_fraction))
+        if self.max_features is None and model.feature_sampling != "node":
+            advise(_UNUSED_SAMPLING.format(model.feature_sampling))
 
     def that_matter(self, model: Any, n_rounds: int) -> dict[str, Any]:
         """The values that give a model of so many rounds again, on the same rows.
@@ -85,6 +106,7 @@ def chosen_settings(
     *,
     has_loss: bool = True,
     hides_means: bool = False,
+    is_smooth: bool = True,
 ) -> BoosterSettings:
     """Replace "auto" by what `quality`, the task and the number of rows suggest.
 
@@ -98,6 +120,8 @@ def chosen_settings(
         Whether validation rows can be scored; a user's loss may only have derivatives.
     hides_means : bool
         Whether means of the target say little, because of offsets that are no exposures.
+    is_smooth : bool
+        Whether the loss changes smoothly with the scores.
     """
     n_units = rows.n if rows.groups is None else rows.groups.n
     stops = _stops_early(model, n_units, validation, has_loss)
@@ -107,6 +131,8 @@ def chosen_settings(
         values = _values(model.quality, rows.n, stops, chooses_rounds)
         if n_classes > 2 and rows.n <= FOLD_ROWS and _can_have_vector_leaves(model):
             values["multi_class"] = "vector_leaves"
+    if not is_smooth:
+        values = {**values, "n_iter_no_change": _LONGER * values["n_iter_no_change"]}
     if validation is not None or not chooses_rounds or n_units < _FEW_ROWS:
         values = {**values, "n_bags": None}
     values = {**values, "early_stopping": stops, "n_estimators": _MOST if stops else _FIXED}

@@ -51,7 +51,12 @@ from weald.ensembles.rounds.callbacks import TakesCallbacks
 from weald.ensembles.rounds.constraints import groups_of
 from weald.ensembles.rounds.history import TRAIN_LOSS, History
 from weald.ensembles.rounds.loop import Training, prepare
-from weald.ensembles.rounds.scoring import LOSS, is_loss, watched_metric
+from weald.ensembles.rounds.scoring import (
+    LOSS,
+    HeldOutScorer,
+    is_loss,
+    watched_metric,
+)
 from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import staged_scores
@@ -67,19 +72,11 @@ _UNUSED_SCORING = (
 )
 
 
-_DEFAULT_FRACTION = 0.1
-_UNUSED_FRACTION = (
-    "validation_fraction={} has no effect: the folds that the boosters leave out are the "
-    "validation rows. Set n_bags=None to hold out a fraction of the rows instead."
-)
-_UNUSED_SAMPLING = (
-    "feature_sampling={!r} has no effect: every split considers all columns (max_features_ is "
-    "None). Set max_features, for instance to 0.5."
-)
-
-
 class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     """Gradient boosting with second-order (Newton) trees on histograms."""
+
+    # Scores held-out rows after a round.
+    _held_out_scorer: ClassVar[Any] = HeldOutScorer
 
     # Metadata routing: groups passed for cross-validation splits do not reach fit unless requested.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
@@ -95,6 +92,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         *,
         kept: NDArray[np.bool_],
         class_weight: Floats | None = None,
+        ordered: OrderedRows | None = None,
     ) -> None:
         """Fit one booster on all rows, or several of which each leaves out a fold.
 
@@ -112,32 +110,34 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             Mask of the rows passed to `fit` that `rows` holds.
         class_weight
             Factor of the sample weights by class; it affects neither row counts nor sampling.
+        ordered
+            The rows in the order of the fit; None: that of their content, if rows are sampled.
         """
-        n_classes = self._n_classes
         validation = validation_by_class(validation, class_weight)
         watchers = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
-        settings = self._settings(rows, loss, validation, n_classes)
-        has_folds = settings.n_bags is not None
-        has_validation = settings.early_stopping or validation is not None or has_folds
+        settings = self._settings(rows, loss, validation, self._n_classes)
+        has_validation = any((settings.early_stopping, validation, settings.n_bags))
         self._check_scoring(loss, has_validation=has_validation)
-        self._check_unused(settings)
+        settings.advise_of_unused(self)
         n_val = 0 if validation is None else validation.n
         check_memory(rows.n + n_val, loss.n_scores, settings.n_bags)
         checkpoint = None if self.checkpoint is None else Checkpoint(self, settings)
         offsets = OffsetMark.of(rows, self._n_threads)
         earlier = self._earlier(rows, loss, settings, checkpoint, offsets)
-        has_groups = rows.groups is not None
-        ordered = ordered_rows(rows, n_threads=self._n_threads) if has_folds else None
+        if ordered is None and settings.n_bags is not None:
+            ordered = ordered_rows(rows, n_threads=self._n_threads)
         if ordered is None:
             rows = weighted_as_repeated(rows, min_samples_leaf=settings.min_samples_leaf)
-        training = self._prepared(rows, validation, settings, n_classes, earlier, ordered)
+        training = self._prepared(rows, validation, settings, self._n_classes, earlier, ordered)
         folds = None
         if ordered is not None and settings.n_bags is not None:
             strata = self._strata(training.rows.target[: ordered.n])
             folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, kept, seed=training.seed)
         trainings = trainings_of(training, folds)
         if self._plan.has_numbers:
-            statistics = self._statistics(trainings, folds, loss, has_groups=has_groups)
+            statistics = self._statistics(
+                trainings, folds, loss, has_groups=rows.groups is not None
+            )
             self._columns, trainings = statistics.plan, statistics.trainings
         classified = self._with_class_weight(training, class_weight)
         if checkpoint is not None:
@@ -148,7 +148,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         run = BoostingRun(
             self,
             settings,
-            loss,
+            self._loss_of(loss, training),
             self._boosters(training, trainings, loss, settings, class_weight),
             classified,
             folds=folds,
@@ -162,6 +162,10 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self._keep(run.booster(), loss, settings, folds)
         self._record = self._recorded(training, kept)
         advise_of_constant(self, rows)
+
+    def _loss_of(self, loss: Loss, training: Training) -> Loss:
+        """The loss of the rows of a fit, if it depends on which rows there are."""
+        return loss
 
     def _statistics(
         self,
@@ -270,11 +274,12 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self, rows: Rows, loss: Loss, validation: ValidationRows | None, n_classes: int
     ) -> BoosterSettings:
         """The parameters, with "auto" replaced; a warm start keeps those of the first fit."""
-        has_loss = not is_loss(self.scoring) or getattr(loss, "has_loss", True)
-        hidden = hides_means(rows, loss)
-        settings = chosen_settings(
-            self, rows, validation, n_classes, has_loss=has_loss, hides_means=hidden
-        )
+        facts = {
+            "has_loss": not is_loss(self.scoring) or getattr(loss, "has_loss", True),
+            "hides_means": hides_means(rows, loss),
+            "is_smooth": loss.is_smooth,
+        }
+        settings = chosen_settings(self, rows, validation, n_classes, **facts)
         before = self.auto_settings_ if self.warm_start and hasattr(self, "_state") else {}
         kept = {
             name: value
@@ -292,7 +297,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         earlier: TrainedState | None,
         ordered: OrderedRows | None,
     ) -> Training:
-        holds_out = settings.early_stopping and validation is None and ordered is None
+        holds_out = settings.early_stopping and validation is None and settings.n_bags is None
         return prepare(
             rows,
             fraction=settings.subsample,
@@ -357,13 +362,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
                 "early_stopping and X_val with scoring='loss' need a loss value per row; the loss "
                 f"{loss.name} has no method loss(y, score). Add it, or choose another scoring."
             )
-
-    def _check_unused(self, settings: BoosterSettings) -> None:
-        """Warn about parameters that have no effect with the chosen settings."""
-        if settings.n_bags is not None and self.validation_fraction != _DEFAULT_FRACTION:
-            advise(_UNUSED_FRACTION.format(self.validation_fraction))
-        if settings.max_features is None and self.feature_sampling != "node":
-            advise(_UNUSED_SAMPLING.format(self.feature_sampling))
 
     def _keep(
         self,

@@ -1,6 +1,6 @@
 """The training run of one booster: its rounds, early stopping, and the trees that are kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +25,6 @@ from weald.ensembles.rounds.loop import Learner, Stage, Training, Watcher, Watch
 from weald.ensembles.rounds.progress_bar import Bar
 from weald.ensembles.rounds.scoring import (
     FittedTable,
-    HeldOutScorer,
     HeldOutSet,
     held_out_sets,
     metrics_of,
@@ -201,7 +200,9 @@ class BoostingRun:
             training,
             self._loss,
             start,
-            patience=self._settings.patience(model, judges_all_rows=judges_all_rows),
+            patience=self._settings.patience(
+                model, has_little_noise=judges_all_rows and self._loss.is_smooth
+            ),
             tol=float(model.tol),
             sets=held_out_sets(training, self._fitted),
             metrics=metrics,
@@ -210,12 +211,15 @@ class BoostingRun:
             fitted_scores=self._fold_scores,
         )
 
-    def _scorer(self, name: str, scoring: Any, held_out: HeldOutSet) -> HeldOutScorer:
+    def _scorer(self, name: str, scoring: Any, held_out: HeldOutSet) -> Callable[[Floats], float]:
         """The scorer of a validation set by one of the metrics."""
         is_watched = name == watched_metric(self._model)
         called = f"scoring={self._model.scoring!r}" if is_watched else f"metrics[{name!r}]"
         forest = self._weighted_forest
-        return HeldOutScorer(self._model, scoring, held_out, self._loss, forest, called=called)
+        scorer: Callable[[Floats], float] = self._model._held_out_scorer(
+            self._model, scoring, held_out, self._loss, forest, called=called
+        )
+        return scorer
 
     def booster(self) -> Booster:
         """Train all rounds; keep the best ones, with leaf values estimated on all rows."""
@@ -388,7 +392,7 @@ class BoostingRun:
             "_n_boosters": self._n_boosters,
             "_folds": self._folds,
             "_record": None,
-            "_fitted_loss": self._run_loss,
+            "_fitted_loss": self._run_loss.without_rows(),
             "n_estimators_": rounds,
             "forest_": forest,
             "history_": self._early_stopping.history(rounds),

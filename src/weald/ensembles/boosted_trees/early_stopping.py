@@ -53,13 +53,14 @@ class Patience(NamedTuple):
 class _Subset:
     """Some rows of a fit, on which the mean loss is computed."""
 
+    loss: Loss
     index: NDArray[np.intp]
     y: Floats
     weight: Floats | None
     copies: NDArray[np.int64] | None
 
-    def mean(self, loss: Loss, scores: Floats) -> float:
-        return loss.mean(self.y, scores.take(self.index, axis=1), self.weight, self.copies)
+    def mean(self, scores: Floats) -> float:
+        return self.loss.mean(self.y, scores.take(self.index, axis=1), self.weight, self.copies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +71,16 @@ class _FittedSubset:
     scores: FoldScores
     places: NDArray[np.intp]
 
-    def mean(self, loss: Loss, scores: Floats) -> float:
-        own = self.scores.of_boosters.take(self.places)
-        return loss.mean(self.rows.y, own, self.rows.weight, self.rows.copies)
+    def mean(self, scores: Floats) -> float:
+        rows, own = self.rows, self.scores.of_boosters.take(self.places)
+        return rows.loss.mean(rows.y, own, rows.weight, rows.copies)
 
 
 def _subset(
-    training: Training, index: NDArray[np.intp], weight: Floats | None, copies: Copies
+    training: Training, loss: Loss, index: NDArray[np.intp], weight: Floats | None, copies: Copies
 ) -> _Subset:
     return _Subset(
+        loss.of_rows(index),
         index,
         training.y_of(index),
         None if weight is None else weight[index],
@@ -90,8 +92,8 @@ def _mean_of_set(held_out: HeldOutSet, loss: Loss) -> Score:
     """The function that maps raw scores to the mean loss of a validation set."""
     training = held_out.training
     index = held_out.index[training.validation_copies[held_out.index] > 0]
-    rows = _subset(training, index, training.validation_weight, training.validation_copies)
-    return lambda scores: rows.mean(loss, scores)
+    weight, copies = training.validation_weight, training.validation_copies
+    return _subset(training, loss, index, weight, copies).mean
 
 
 class EarlyStopping:
@@ -248,14 +250,14 @@ class EarlyStopping:
             loss.n_threads,
             are_classes=loss.of_exponents and not loss.has_log_link,
         )
-        rows = _subset(training, index, training.rows.weight, training.train_copies)
+        rows = _subset(training, loss, index, training.rows.weight, training.train_copies)
         fitted = self._fitted_scores
         return rows if fitted is None else _FittedSubset(rows, fitted, fitted.fitted_places(index))
 
     def _mean_of_fitted(self, scores: Floats) -> float:
         try:
             with np.errstate(all="ignore"):
-                return self._training_rows.mean(self._loss, scores)
+                return self._training_rows.mean(scores)
         except NotFiniteError:  # a user's loss; it decides nothing
             return np.nan
 

@@ -120,7 +120,10 @@ class NewtonTrees:
         # A uint8 target marks a large table too, even if few of its rows have a weight.
         rows = stage.training.rows
         is_large = rows.n > _MANY_ROWS or rows.y.dtype == np.uint8
-        if not is_large or stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
+        loss = stage.loss
+        if not (is_large and isinstance(loss, BuiltinLoss) and loss.is_row_wise) or (
+            stage.n_scores > 1
+        ):
             return self._grower.on_each(
                 *stage.derivatives,
                 stage.used_copies,
@@ -128,7 +131,7 @@ class NewtonTrees:
                 member=member,
             )
         tree = self._grower.on_loss(
-            stage.loss.of_score(0).for_core(),
+            loss.of_score(0).for_core(),
             stage.training.y,
             stage.scores[0],
             stage.weight,

@@ -233,7 +233,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
             _, sample_weight = read_once(None, sample_weight)
             rows, signed = survival_rows(self, X, y, sample_weight)
             validation = survival_validation(self, X_val, y_val, sample_weight_val)
-            loss, times = self._loss_of(rows), np.abs(rows.target)
+            loss, times = self._loss_for(rows), np.abs(rows.target)
             self.unique_times_ = np.unique(from_signed(rows.target).time[rows.target > 0.0])
             if isinstance(loss, CoxLoss):
                 rows, validation, times = in_places(rows, validation)
@@ -256,7 +256,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
                         f"loss='cox'. Leave {name} at None or choose that loss."
                     )
 
-    def _loss_of(self, rows: Rows) -> CoxLoss | AftLoss:
+    def _loss_for(self, rows: Rows) -> CoxLoss | AftLoss:
         n_threads = self._n_threads
         if self.loss == "cox":
             return CoxLoss(n_threads)
