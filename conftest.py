@@ -15,9 +15,7 @@ from pathlib import Path
 import pytest
 
 # Needs the extra weald[dask].
-collect_ignore = (
-    [] if find_spec("distributed") else ["src/weald/ensembles/boosted_trees/parts/dask_parts.py"]
-)
+collect_ignore_glob = [] if find_spec("distributed") else ["*/boosted_trees/parts/dask_parts.py"]
 
 _FIRST_USE = {"README.md", "first_five_minutes.md"}
 

@@ -13,11 +13,18 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 import weald
-from contract.subjects import EVERY_ESTIMATOR, EVERY_TREE_MODEL, answers, quick, task
+from contract.subjects import (
+    EVERY_DETECTOR,
+    EVERY_ESTIMATOR,
+    EVERY_TREE_MODEL,
+    answers,
+    quick,
+    task,
+)
 from weald.ensembles.forests.option_tree import OptionTree
 
 # Ensembles that are sequences of their base estimators, as in scikit-learn.
-EVERY_SEQUENCE = [one for one in EVERY_ESTIMATOR if hasattr(one, "__len__")]
+EVERY_SEQUENCE = [one for one in (*EVERY_ESTIMATOR, *EVERY_DETECTOR) if hasattr(one, "__len__")]
 EVERY_TREE_WITH_NODES = [one for one in EVERY_TREE_MODEL if not issubclass(one, OptionTree)]
 FORESTS = [one for one in EVERY_SEQUENCE if hasattr(one, "in_bag_counts")]
 WITH_TREES = [

@@ -1,6 +1,6 @@
 """Isolation forests (Liu, Ting and Zhou): anomalies are rows that random splits isolate early."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -289,6 +289,16 @@ class IsolationForest(OutlierMixin, TreeModel):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     # ---- inspection ----
+
+    def __len__(self) -> int:
+        check_is_fitted(self)
+        return self.forest_.n_trees
+
+    def __iter__(self) -> Iterator[DecisionTreeRegressor]:
+        return iter(self.estimators_)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.estimators_[number]
 
     @property
     def estimators_(self) -> list[DecisionTreeRegressor]:

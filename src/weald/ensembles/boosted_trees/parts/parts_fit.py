@@ -142,7 +142,7 @@ def _train(
     """Train all rounds, and set the fitted attributes."""
     loss = agreed.loss
     model._check_scoring(loss, has_validation=False)
-    model._check_unused(settings)
+    settings.advise_of_unused(model)
     seed = model._seed_after(None) if settings.max_features is not None else 0
     training = Training(rows, None, None, seed)
     limits = model._tree_limits(training, loss, settings, model._plan)
