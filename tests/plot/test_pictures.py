@@ -73,16 +73,13 @@ def attributions() -> Any:
     )
 
 
-def _survival_forest() -> Any:
-    times = weald.survival.target(np.ones(len(X)), 1.0 + np.arange(len(X)))
-    return weald.RandomSurvivalForest(3, random_state=0).fit(X, times)
-
-
 def picture_calls(forest: Any, regressor: Any, attributions: Any) -> dict[str, Callable[..., Any]]:
     found = weald.theory.bias_variance(
         weald.DecisionTreeClassifier(max_depth=2), X, Y, X_TEST, Y_TEST, n_repeats=5, random_state=0
     )
     rows = DIABETES.data[1::2], DIABETES.target[1::2]
+    times = weald.survival.target(np.ones(len(X)), 1.0 + np.arange(len(X)))
+    survival = weald.RandomSurvivalForest(3, random_state=0).fit(X, times)
     return {
         "bias_variance": lambda **kw: plot.bias_variance({"tree": found}, **kw),
         "calibration": lambda **kw: plot.calibration(forest, X_TEST, Y_TEST, **kw),
@@ -101,7 +98,7 @@ def picture_calls(forest: Any, regressor: Any, attributions: Any) -> dict[str, C
         "shap_dependence": lambda **kw: plot.shap_dependence(attributions, "a", **kw),
         "shap_summary": lambda **kw: plot.shap_summary(attributions, **kw),
         "shap_waterfall": lambda **kw: plot.shap_waterfall(attributions, 3, **kw),
-        "survival_curves": lambda **kw: plot.survival_curves(_survival_forest(), X_TEST[:3], **kw),
+        "survival_curves": lambda **kw: plot.survival_curves(survival, X_TEST[:3], **kw),
         "training_curve": lambda **kw: plot.training_curve(forest, X_TEST, Y_TEST, **kw),
         "tree": lambda **kw: plot.tree(forest, max_depth=2, **kw),
         "uncertainty": lambda **kw: plot.uncertainty(regressor, *rows, **kw),
