@@ -128,7 +128,8 @@ def mixed() -> np.ndarray:
 
 def times() -> np.ndarray:
     """Times that depend on the first columns, a third of them censored."""
-    ranks = np.argsort(np.argsort(values() + scrambled(N, 61)))
+    order = np.argsort(values() + scrambled(N, 61), kind="stable")
+    ranks = np.argsort(order, kind="stable")
     return target(scrambled(N, 53) % 3 > 0, 1.0 + ranks // 7)
 
 
