@@ -40,6 +40,22 @@ def test_unfitted() -> None:
         weald.diagnose("forest", *CANCER)
 
 
+@pytest.mark.parametrize("look", [weald.diagnose, weald.report])
+def test_models_of_other_tasks_and_tables_in_parts(look: Any, forest: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    times = weald.survival.target(np.ones(60), np.arange(60) + 1.0)
+    survival = weald.RandomSurvivalForest(2).fit(X, times)
+    with pytest.raises(TypeError, match="RandomSurvivalForest predicts censored times"):
+        look(survival, X, times)
+    ranks = np.arange(60) % 3
+    ranker = weald.BoostedTreesRanker(n_estimators=2).fit(X, ranks, group=[10] * 6)
+    with pytest.raises(TypeError, match="ranks the rows of queries"):
+        look(ranker, X, ranks)
+    parts, y = weald.parts([pd.DataFrame({"a": [1.0, 2.0], "b": [0, 1]})], target="b")
+    with pytest.raises(TypeError, match="X is a table in parts"):
+        look(forest, parts, y)
+
+
 def test_other_rows_and_columns(forest: Any) -> None:
     X, y = CANCER
     with pytest.raises(ValueError, match="30 features"):

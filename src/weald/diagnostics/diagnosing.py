@@ -144,7 +144,7 @@ def diagnose(
           regularise (larger min_samples_leaf, smaller max_depth, ccp_alpha).
     """
     _check_arguments(n_repeats, cv, learning_curve, max_rows, random_state, n_jobs, refit, X_test)
-    subject = Subject.of(model, _FUNCTION)
+    subject = Subject.judged(model, X, _FUNCTION)
     sample = _sample(subject, X, y, groups, refit, int(max_rows), int(random_state))
     seed, n_repeats = int(random_state), int(n_repeats) if refit else 0
     unseen = _unseen(subject, sample, refit, int(cv), seed)

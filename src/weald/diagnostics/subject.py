@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, is_classifier
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from weald.data.parts.parts import Parts
+from weald.ensembles.boosted_trees.boosted_ranker import BoostedTreesRanker
 from weald.ensembles.labels import class_numbers
 from weald.ensembles.members.response_methods import ResponseMethod
 from weald.theory.arguments import finite_target
@@ -53,6 +55,21 @@ class Subject:
                 "Fit one model for each."
             )
         return cls(model, None if classes is None else np.asarray(classes), asked_by)
+
+    @classmethod
+    def judged(cls, model: Any, X: Any, asked_by: str) -> "Subject":
+        """The same for functions that compare each prediction with a target, in memory."""
+        if (other := _other_task_of(model)) is not None:
+            raise TypeError(
+                f"{asked_by} compares the prediction of each row with its target; "
+                f"{type(model).__name__} {other} weald.explain explains its scores."
+            )
+        if isinstance(X, Parts):
+            raise TypeError(
+                f"{asked_by} takes a table in memory; X is a table in parts, from weald.parts. "
+                "Pass some of the rows, such as one of the files, read by weald.read."
+            )
+        return cls.of(model, asked_by)
 
     @property
     def name(self) -> str:
@@ -120,3 +137,15 @@ def _is_classifier(model: Any) -> bool:
         return bool(is_classifier(model))
     except AttributeError:  # an object without scikit-learn's tags
         return False
+
+
+def _other_task_of(model: Any) -> str | None:
+    """What a model does whose predictions are no estimates of a target, and how to judge it."""
+    if hasattr(model, "predict_survival_function"):
+        return (
+            "predicts censored times. Take its score(X, y), weald.survival.integrated_brier_score "
+            "and weald.plot.survival_curves;"
+        )
+    if isinstance(model, BoostedTreesRanker):
+        return "ranks the rows of queries. Take its score(X, y, qid=...) and weald.ranking;"
+    return None

@@ -82,7 +82,7 @@ def report(
     check(_FUNCTION, Whole(0, 100), max_trees=max_trees)
     check(_FUNCTION, Whole(0), random_state=random_state)
     check(_FUNCTION, Jobs(), n_jobs=n_jobs)
-    subject = Subject.of(model, _FUNCTION)
+    subject = Subject.judged(model, X, _FUNCTION)
     if diagnosis is None:
         diagnosis = diagnose(
             model, X, y, X_test=X_test, y_test=y_test, random_state=random_state, n_jobs=n_jobs
