@@ -43,7 +43,7 @@ class _SurvivalLoss:
         return self
 
     def without_rows(self) -> Self:
-        """Return the loss as it is: what it holds of the rows of a fit is not kept in files."""
+        """Return the loss as it is: only copies of it, made by `at`, hold data of rows."""
         return self
 
     def predictions(self, scores: Floats) -> Floats:
