@@ -49,6 +49,7 @@ RETURNS = {
     "join_trees": ("dict", "dict[str, NDArray[Any]]"),
     "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "newton_steps": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+    "steps_of_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),
     "criterion_facts": ("dict", "dict[str, Any]"),

@@ -174,6 +174,7 @@ void bind_isolation(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_ranking(nb::module_& m);
 void bind_rotation(nb::module_& m);
+void bind_row_sums(nb::module_& m);
 void bind_options(nb::module_& m);
 void bind_parts(nb::module_& m);
 void bind_stumps(nb::module_& m);

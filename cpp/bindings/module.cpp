@@ -58,6 +58,7 @@ NB_MODULE(_native, m) {
   weald::bindings::bind_losses(m);
   weald::bindings::bind_ranking(m);
   weald::bindings::bind_rotation(m);
+  weald::bindings::bind_row_sums(m);
   weald::bindings::bind_options(m);
   weald::bindings::bind_parts(m);
   weald::bindings::bind_searches(m);

@@ -5,6 +5,7 @@
 // fit.
 #include "bindings/border.hpp"
 #include "bindings/grown_trees.hpp"
+#include "bindings/limbs.hpp"
 #include "bindings/tree_params.hpp"
 #include "criteria/criteria.hpp"
 #include "engine/part.hpp"
@@ -13,23 +14,6 @@
 
 namespace weald::bindings {
 namespace {
-
-constexpr int n_limbs = 4;
-
-using Integers = std::vector<std::int64_t>;
-
-void add_limbs(Integers& to, weald::Int128 x) {
-  for (int i = 0; i + 1 < n_limbs; ++i)
-    to.push_back(static_cast<std::int64_t>(static_cast<std::uint32_t>(x >> (32 * i))));
-  to.push_back(static_cast<std::int64_t>(x >> (32 * (n_limbs - 1))));
-}
-
-weald::Int128 of_limbs(const std::int64_t* limbs) {
-  weald::Int128 x = 0;
-  for (int i = 0; i < n_limbs; ++i)
-    x += static_cast<weald::Int128>(limbs[i]) * (weald::Int128{1} << (32 * i));
-  return x;
-}
 
 target::Cells cells_named(const std::string& name) {
   require(name == "automatic" || name == "packed" || name == "wide", "unknown cells");
@@ -78,6 +62,9 @@ std::optional<target::Rounding> rounding_of(const Vector<std::int64_t>& numbers)
                           static_cast<int>(n[3])};
 }
 
+// Copies of a row: weald.data.rows.MOST_COPIES.
+constexpr std::int64_t most_copies = std::int64_t{1} << 36;
+
 // A division as [node, left child, column, bin, missing left, counts left, looks on].
 constexpr int division_size = 7;
 
@@ -107,14 +94,20 @@ class Part {
 
   auto saw_missing() const { return give(std::vector<std::uint8_t>(saw_missing_)); }
 
+  // Rows without copies (None: each row occurs once) are in no node; they only get leaves.
   nb::tuple look(Vector<double> gradient, std::optional<Vector<double>> hessian,
-                 const std::string& cells) {
+                 const std::string& cells, std::optional<Vector<std::int64_t>> copies) {
     require(static_cast<std::int64_t>(gradient.shape(0)) == part_->n_rows(),
             "gradient must have one entry per row");
     target::Target target;
     target.sums = gradient.data();
     target.weight = data_or_null(hessian, part_->n_rows(), "hessian must have one entry per row");
+    target.copies = data_or_null(copies, part_->n_rows(), "copies must have one entry per row");
+    require(!copies || std::all_of(target.copies, target.copies + part_->n_rows(),
+                                   [](auto one) { return one >= 0 && one <= most_copies; }),
+            "copies must be in [0, 2^36]");
     gradient_ = std::move(gradient);
+    copies_ = std::move(copies);
     hessian_ = std::move(hessian);
     is_written_ = false;
     target::Extremes own;
@@ -243,6 +236,7 @@ class Part {
   std::vector<std::uint8_t> saw_missing_, is_category_;
   Vector<double> gradient_;
   std::optional<Vector<double>> hessian_;
+  std::optional<Vector<std::int64_t>> copies_;
   bool is_written_ = false;
   std::optional<engine::Part> part_;
 };
@@ -444,7 +438,8 @@ void bind_parts(nb::module_& m) {
            nb::kw_only(), "codes"_a, "n_rows"_a, "n_bins"_a, "is_category"_a.none(),
            "wide_columns"_a, "wide_codes"_a, "n_levels"_a, "n_threads"_a)
       .def("saw_missing", &Part::saw_missing)
-      .def("look", &Part::look, "gradient"_a, "hessian"_a.none(), "cells"_a)
+      .def("look", &Part::look, "gradient"_a, "hessian"_a.none(), "cells"_a,
+           "copies"_a.none() = nb::none())
       .def("coarse_sums", &Part::coarse_sums, "most"_a, "copies"_a)
       .def("write", &Part::write, "most"_a, "copies"_a, "rounding"_a, "needs_count"_a)
       .def("add_rows", &Part::add_rows, "node"_a)

@@ -45,11 +45,10 @@ NumberedRows numbered_rows(const Hash128* hashes, const double* weight, std::int
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const Row row = items[i].row;
-    Hash128 key = hashes[row];
-    const bool is_copy =
-        i > 0 && items[i].key == items[i - 1].key && key.low == hashes[items[i - 1].row].low;
+    const bool is_copy = i > 0 && items[i].key == items[i - 1].key &&
+                         hashes[row].low == hashes[items[i - 1].row].low;
     number = is_copy ? number + 1 : 0;
-    if (number > 0) absorb(key, number);  // the first of equal rows keeps the plain hash
+    const Hash128 key = key_of_copy(hashes[row], number);
     all.order[i] = row;
     all.keys[2 * i] = key.low;
     all.keys[2 * i + 1] = key.high;

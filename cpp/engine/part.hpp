@@ -21,11 +21,14 @@ class Part {
  public:
   Part(const Codes& codes, data::Categories categories, int n_threads);
 
-  // Begin a tree on gradients; then set the scales, which are those of the extremes of all parts.
+  // Begin a tree on the gradients of the rows of positive copies; then set the scales, which are
+  // those of the extremes of all parts.
   target::Extremes look(const target::Target& target, target::Cells cells);
-  void set_scales(const target::Extremes& all) { channels_.set_scales(all, rows_.at(0), n_rows()); }
+  void set_scales(const target::Extremes& all) {
+    channels_.set_scales(all, rows_.at(0), rows_.size());
+  }
   std::optional<target::Coarse> coarse_sums() const {
-    return channels_.coarse_sums(rows_.at(0), n_rows());
+    return channels_.coarse_sums(rows_.at(0), rows_.size());
   }
   // Write the integers of the rows; returns their sums: [cell_size()].
   const std::int64_t* write(const target::Extremes& all,
@@ -47,16 +50,22 @@ class Part {
   void add_rows(int node, std::int64_t* cells);
   std::int64_t divide(const tree::Division& division, std::int64_t* cells);
   void add_copies(int node, std::int64_t* counts) const;
-  // Also writes the leaf of each row.
-  void add_sums(const std::vector<int>& leaf_of_node, Int128* sums,
-                std::int32_t* leaf_of_row) const;
+  // Also writes the leaf of each row, of those without copies, too.
+  void add_sums(const std::vector<int>& leaf_of_node, Int128* sums, std::int32_t* leaf_of_row);
 
  private:
   struct Range {
     std::int64_t begin = 0, end = 0;
     std::int64_t size() const { return end - begin; }
   };
+  // How the rows of a node were divided; the children of a node come after it.
+  struct Step {
+    int node, left;
+    split::Split split;
+  };
   int threads_for(std::int64_t n) const;
+  tree::Partition::Test test_of(const split::Split& split, std::vector<std::uint8_t>& sides) const;
+  void send_others(const std::vector<int>& leaf_of_node, std::int32_t* leaf_of_row);
   std::int64_t* cells_of(int worker);
   void add_all(std::int64_t* cells);
 
@@ -67,6 +76,8 @@ class Part {
   target::Channels channels_;
   tree::Partition rows_;
   std::vector<Range> nodes_;
+  tree::Partition others_;   // the rows without copies, which are divided when the tree is grown
+  std::vector<Step> steps_;  // empty if there are no such rows
   std::optional<split::HistogramLayout> layout_;
   std::vector<std::vector<std::int64_t>> cells_;  // of each worker; empty: it has counted nothing
 };

@@ -88,6 +88,12 @@ def numbered_rows(
 def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...
+def keys_of_copies(
+    hashes: NDArray[numpy.uint64], numbers: NDArray[numpy.int64]
+) -> NDArray[numpy.uint64]: ...
+def draw_rows(
+    hashes: NDArray[numpy.uint64], fraction: float, seed: int, member: int, purpose: int
+) -> NDArray[numpy.uint8]: ...
 def subsample(
     hashes: NDArray[numpy.uint64],
     copies: NDArray[numpy.int64] | None,
@@ -409,6 +415,13 @@ def mean_loss(
     copies: NDArray[numpy.int64] | None,
     n_threads: int,
 ) -> float: ...
+def losses_of_rows(
+    loss: str,
+    parameter: float,
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    n_threads: int,
+) -> NDArray[numpy.float64]: ...
 @overload
 def base_scores(
     loss: str,
@@ -616,6 +629,38 @@ class RotationPredictor:
     @overload
     def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
 
+def mean_extremes(
+    values: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+) -> NDArray[numpy.float64]: ...
+def mean_sums(
+    values: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    most: NDArray[numpy.float64],
+) -> NDArray[numpy.int64]: ...
+def mean_of_sums(most: NDArray[numpy.float64], limbs: NDArray[numpy.int64]) -> float: ...
+def base_scores_of_means(loss: str, means: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+def leaf_extremes(
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    n_threads: int,
+) -> NDArray[numpy.float64]: ...
+def sums_of_leaves(
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    most: NDArray[numpy.float64],
+    n_threads: int,
+) -> NDArray[numpy.int64]: ...
+def steps_of_sums(
+    most: NDArray[numpy.float64], limbs: NDArray[numpy.int64], l1: float, l2: float
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+
 class OptionGrower:
     def __init__(
         self,
@@ -694,7 +739,11 @@ class Part:
     ) -> None: ...
     def saw_missing(self) -> NDArray[numpy.uint8]: ...
     def look(
-        self, gradient: NDArray[numpy.float64], hessian: NDArray[numpy.float64] | None, cells: str
+        self,
+        gradient: NDArray[numpy.float64],
+        hessian: NDArray[numpy.float64] | None,
+        cells: str,
+        copies: NDArray[numpy.int64] | None = None,
     ) -> tuple[NDArray[Any], ...]: ...
     def coarse_sums(
         self, most: NDArray[numpy.float64], copies: int

@@ -201,13 +201,7 @@ def prepare(
     index, groups = ordered.index, ordered.groups
     if held_fraction is None:
         return Training(rows.take(index), ordered.keys, None, seed, index=index)
-    n, what = (rows.n, "rows") if groups is None else (groups.n, "groups")
-    if n < 2:
-        name, off = asked_by.split("=")
-        raise ValueError(
-            f"{name} needs at least two {what}, one for training and one for validation; got "
-            f"n_samples = {n}. Set {name}={off} or give more {what}."
-        )
+    check_can_hold_out(*((rows.n, "rows") if groups is None else (groups.n, "groups")), asked_by)
     if groups is not None:
         held = hold_out_groups(groups, held_fraction, seed=seed)
     else:
@@ -215,6 +209,16 @@ def prepare(
     last = np.argsort(held, kind="stable")
     index = index[last]
     return Training(rows.take(index), ordered.keys[last], held[last], seed, index=index)
+
+
+def check_can_hold_out(n: int, what: str, asked_by: str) -> None:
+    """Raise if there are fewer than two rows or groups, so that none can be held out."""
+    if n < 2:
+        name, off = asked_by.split("=")
+        raise ValueError(
+            f"{name} needs at least two {what}, one for training and one for validation; got "
+            f"n_samples = {n}. Set {name}={off} or give more {what}."
+        )
 
 
 def refuse_groups(rows: Rows) -> None:
