@@ -31,6 +31,12 @@ class LocalTable:
             for part in rows
         ]
         self._loses_after = loses_after
+        self._whole = X, y
+        self.n_gathered = 0
+
+    def gathered(self) -> tuple[Any, Any]:
+        self.n_gathered += 1
+        return self._whole
 
     def facts(self, describe: Callable[..., TableFacts], *arguments: Any) -> list[TableFacts]:
         return [describe(X, y, *arguments) for X, y in self._pairs]

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald.ensembles.boosted_trees.parts import parts_fit
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -24,6 +25,16 @@ pytestmark = [
 ]
 
 FAST: dict[str, Any] = {"quality": "fast", "n_estimators": 4}
+
+# Rows are drawn and held out, and leaves are refitted.
+STOPS: dict[str, Any] = {
+    "n_bags": None,
+    "early_stopping": True,
+    "n_iter_no_change": 3,
+    "n_estimators": 20,
+    "learning_rate": 0.5,
+    "multi_class": "tree_per_class",
+}
 
 
 @pytest.fixture(scope="module")
@@ -124,13 +135,36 @@ def test_two_fits_at_once(client: Any) -> None:
         assert list(threads.map(fitted, (4, 8), timeout=120)) == want
 
 
-@pytest.mark.parametrize("question", ["distinct", "code", "grow", "step"])
+def test_early_stopping(client: Any) -> None:
+    """Half of the rows are copies, in other partitions."""
+    X, y = table(300)
+    X, labels = np.concatenate([X, X]), np.concatenate([y, y]) > 0
+    dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(labels, chunks=100)
+    want = BoostedTreesClassifier(**STOPS).fit(X, labels)
+    model = BoostedTreesClassifier(**STOPS).fit(dX, dy)
+    assert model.fingerprint() == want.fingerprint()
+    for name, values in want.history_.items():
+        np.testing.assert_array_equal(model.history_[name], values)
+
+
+def test_small_tables_are_fitted_in_memory(client: Any) -> None:
+    """With folds and vector leaves, which partitions do not have."""
+    columns = frame(300)
+    X, y = columns.drop(columns="label"), columns["label"]
+    dX, dy = (dd.from_pandas(one, npartitions=3, sort=False) for one in (X, y))
+    model = BoostedTreesClassifier(n_bags=2, early_stopping=False, n_estimators=3)
+    assert model.fit(dX, dy).fingerprint() == model.fit(X, y).fingerprint()
+
+
+@pytest.mark.parametrize("question", ["words_between", "distinct", "code", "grow", "sum_up"])
 def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask replaces a worker that dies while it is asked; its partitions are read again."""
     from weald.ensembles.boosted_trees.parts.dask_parts import DaskParts
 
     X, y = table(400)
-    want = BoostedTreesRegressor(**FAST).fit(X, y).fingerprint()
+    settings = STOPS | {"subsample": 0.7}
+    del settings["multi_class"]
+    want = BoostedTreesRegressor(**settings).fit(X, y).fingerprint()
     client.wait_for_workers(2, timeout=60)
     ask, n_asked = DaskParts.ask, 0
 
@@ -143,10 +177,10 @@ def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(DaskParts, "ask", ask_and_kill)
     dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
-    if question == "code":
+    if question in ("words_between", "code"):
         n_asked = 1  # it is asked once
     with pytest.warns(UserWarning, match="Workers were lost 1 times"):
-        model = BoostedTreesRegressor(**FAST).fit(dX, dy)
+        model = BoostedTreesRegressor(**settings).fit(dX, dy)
     assert model.fingerprint() == want
 
 
@@ -160,7 +194,7 @@ def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.Monke
     ask, lost = DaskParts.ask, []
 
     def ask_and_lose(parts: Any, asked: str, *arguments: Any) -> Any:
-        if asked == "step" and not lost:
+        if asked == "step" and arguments[0] and not lost:  # of the first round
             lost.append(asked)
             raise PartsLost("gone")
         return ask(parts, asked, *arguments)
@@ -170,7 +204,7 @@ def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.Monke
         BoostedTreesRegressor(**FAST).fit(X, da.from_array(y))
 
 
-def test_bad_input(client: Any) -> None:
+def test_bad_input(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table(100)
     dX, dy = da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50)
     model = BoostedTreesRegressor(**FAST)
@@ -188,6 +222,7 @@ def test_bad_input(client: Any) -> None:
             BoostedTreesRegressor(**FAST).fit(table_, target)
     with pytest.raises(ValueError, match="sample_weight is not supported on Dask collections"):
         model.fit(dX, dy, np.ones(100))
+    monkeypatch.setattr(parts_fit, "FOLD_ROWS", 0)  # no table is small
     with pytest.raises(ValueError, match=r"loss='quantile' is not supported.*squared_error"):
         BoostedTreesRegressor(**FAST, loss="quantile", quantile=0.5).fit(dX, dy)
     with pytest.raises(ValueError, match="verbose=1 is not supported"):
@@ -201,6 +236,6 @@ def test_failed_fit_keeps_the_model(client: Any) -> None:
     X, y = table(100)
     model = BoostedTreesRegressor(**FAST).fit(X, y)
     before = model.fingerprint()
-    with pytest.raises(ValueError, match="early_stopping"):
-        model.set_params(early_stopping=True).fit(da.from_array(X), da.from_array(y))
+    with pytest.raises(ValueError, match="groups is not supported"):
+        model.fit(da.from_array(X), da.from_array(y), groups=y)
     assert model.fingerprint() == before

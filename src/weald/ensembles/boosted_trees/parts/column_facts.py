@@ -23,6 +23,7 @@ from weald.data.level_means import LevelRule
 from weald.data.plan import is_read_as_category
 from weald.data.text_columns import advise_of_text
 from weald.data.values import Kind, Values
+from weald.ensembles.boosted_trees.parts.not_on_parts import NotOnPartsError
 
 _CODED = (Kind.TEXT, Kind.CATEGORY, Kind.ORDERED)
 
@@ -155,10 +156,9 @@ def _category_of(
         total.update(one.levels or {})
     first = present[0][1]
     if rule is not None and rule.asks_for(total.values()):
-        raise ValueError(
-            f"{first.label} has {len(total)} categories, some in few rows, so that it would get "
-            "target statistics, which are not computed on partitions. Set target_statistics=False, "
-            "or fit on one table."
+        raise NotOnPartsError(
+            f"{first.label} has {len(total)} categories, some in few rows: target_statistics",
+            "Set target_statistics=False",
         )
     column = Category.of_counts(dict(total), n_rows, first.label)
     if is_category is None and first.kind is Kind.TEXT:

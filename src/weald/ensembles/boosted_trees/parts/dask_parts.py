@@ -9,7 +9,7 @@ from distributed import Client, KilledWorker, get_client, get_worker, wait
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 
-from weald.ensembles.boosted_trees.parts.dask_tables import column_names, paired_partitions
+from weald.ensembles.boosted_trees.parts.dask_tables import column_names, joined, paired_partitions
 from weald.ensembles.boosted_trees.parts.merging import Answer, merged
 from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
 from weald.ensembles.boosted_trees.parts.row_part import RowPart
@@ -109,6 +109,11 @@ class DaskTable:
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Partition {i}: {error}") from error
         return facts
+
+    def gathered(self) -> tuple[Any, Any]:
+        """X and y in the memory of the client."""
+        pairs = self._client.gather(self._futures)
+        return joined([X for X, _ in pairs]), joined([y for _, y in pairs])
 
     def parts(self, n_rows: Sequence[int], spec: PartSpec) -> "DaskParts":
         """The rows of the partitions that have any, as parts in the workers."""

@@ -82,6 +82,13 @@ def _of_the_cell(cell: Any, i: int) -> Any:
     return cell.iat[0][i]
 
 
+def joined(pieces: Sequence[Any]) -> Any:
+    """The rows of computed partitions, as one frame, series or array."""
+    if isinstance(pieces[0], np.ndarray):
+        return np.concatenate(pieces)
+    return importlib.import_module("dask.dataframe.dispatch").concat(pieces)
+
+
 def column_names(X: Any) -> list[Any] | None:
     """The names of the columns of a Dask data frame; None for arrays."""
     columns = getattr(X, "columns", None)

@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +14,27 @@ from weald.data import Rows
 from weald.data.names import frame_names, remember_names
 from weald.data.selection import chosen_columns
 from weald.data.targets import advise_of_one_class
-from weald.ensembles.boosted_trees.auto_settings import BoosterSettings, is_auto
+from weald.ensembles.boosted_trees.auto_settings import FOLD_ROWS, BoosterSettings, is_auto
 from weald.ensembles.boosted_trees.boosted_parameters import regression_loss
 from weald.ensembles.boosted_trees.booster import Booster
 from weald.ensembles.boosted_trees.parts.column_facts import plan_of_parts
+from weald.ensembles.boosted_trees.parts.not_on_parts import NotOnPartsError
 from weald.ensembles.boosted_trees.parts.parts_run import Parts, PartsRun, PartsSettings
 from weald.ensembles.boosted_trees.parts.table_facts import (
     PartSpec,
     TableFacts,
     TargetCode,
     classes_of,
-    range_of_target,
+    exponent_of_target,
     table_facts,
 )
 from weald.ensembles.boosted_trees.trained_state import TrainedState
 from weald.ensembles.constant_models import advise_of_constant
-from weald.ensembles.rounds.history import TRAIN_LOSS, History
-from weald.ensembles.rounds.loop import Training
+from weald.ensembles.rounds.loop import Training, check_can_hold_out
+from weald.ensembles.rounds.scoring import is_loss
 from weald.ensembles.rounds.tree_learners import in_user_units
-from weald.losses import BuiltinLoss, class_loss, times_power, unit_of_losses
+from weald.losses import BuiltinLoss, class_loss
+from weald.resampling import seed_of
 
 # Parameters that a fit on partitions does not support, with the values that it does.
 _ONLY: Mapping[str, Any] = {
@@ -63,7 +65,6 @@ class _Agreed:
     target: TargetCode
     loss: BuiltinLoss
     class_counts: NDArray[np.int64] | None = None
-    target_range: tuple[float, float] = (0.0, 0.0)
 
 
 # BoostedTreesClassifier or BoostedTreesRegressor, whose module imports this one.
@@ -84,10 +85,14 @@ class PartitionedTable(Protocol):
         """The partitions as parts on which trees are trained."""
         ...
 
+    def gathered(self) -> tuple[Any, Any]:
+        """X and y in memory."""
+        ...
+
 
 def fit_on_dask(model: Model, X: Any, y: Any, *beside: Any) -> Model:
     """Fit a model on Dask collections; `beside` are the further arguments of `fit`."""
-    _check_supported(model, beside)
+    _check_beside(beside)
     frame_names(X)  # refuses names that are not unique
     # Not before: it imports Dask.
     tables = importlib.import_module("weald.ensembles.boosted_trees.parts.dask_parts")
@@ -96,6 +101,8 @@ def fit_on_dask(model: Model, X: Any, y: Any, *beside: Any) -> Model:
 
 def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
     """Fit a model; it is that of the same rows in one table in memory.
+
+    Small tables are fetched and fitted in memory if parts do not support the settings.
 
     Parameters
     ----------
@@ -108,13 +115,33 @@ def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
     -------
     model
     """
-    loss = None if is_classifier(model) else _smooth(regression_loss(model))
     _set_columns(model, table)
     chosen = chosen_columns(model.categorical_features, table.names, table.n_columns)
-    every = table.facts(table_facts, chosen, loss)
-    facts = [one for one in every if one.n_rows]
-    if not facts:
+    loss = None if is_classifier(model) else regression_loss(model)
+    domain = loss if loss is None or _is_smooth(loss) else BuiltinLoss("squared_error", 1, 1)
+    every = table.facts(table_facts, chosen, domain)
+    n_rows = sum(one.n_rows for one in every)
+    if n_rows == 0:
         raise ValueError("X and y have no rows: all partitions are empty.")
+    try:
+        _fit(model, table, every, chosen, loss)
+    except NotOnPartsError:
+        if n_rows > FOLD_ROWS:
+            raise
+        model.fit(*table.gathered())
+    return model
+
+
+def _fit(
+    model: Any,
+    table: PartitionedTable,
+    every: Sequence[TableFacts],
+    chosen: NDArray[np.bool_] | None,
+    loss: Any,
+) -> None:
+    """Fit on the partitions; `every` are the facts of each."""
+    _check_supported(model)
+    facts = [one for one in every if one.n_rows]
     agreed = _agreed(model, facts, loss)
     rows = _stand_in(facts, table.n_columns, agreed)
     settings = model._settings(rows, agreed.loss, None, model._n_classes)
@@ -123,10 +150,9 @@ def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
     model._columns = plan_of_parts([one.columns for one in facts], chosen, rows.n, rule)
     if model._n_classes == 1:
         model._keep_constant(rows, agreed.loss)
-        return model
+        return
     spec = PartSpec(model._plan, agreed.target, agreed.loss, model.n_jobs)
     _train(model, table.parts([one.n_rows for one in every], spec), rows, settings, agreed)
-    return model
 
 
 def _set_columns(model: Any, table: PartitionedTable) -> None:
@@ -141,11 +167,14 @@ def _train(
 ) -> None:
     """Train all rounds, and set the fitted attributes."""
     loss = agreed.loss
-    model._check_scoring(loss, has_validation=False)
+    model._check_scoring(loss, has_validation=settings.early_stopping)
     settings.advise_of_unused(model)
-    seed = model._seed_after(None) if settings.max_features is not None else 0
-    training = Training(rows, None, None, seed)
-    limits = model._tree_limits(training, loss, settings, model._plan)
+    held_fraction = model.validation_fraction if settings.early_stopping else None
+    draws = held_fraction is not None or settings.subsample < 1.0
+    seed = seed_of(model._seed_after(None)) if draws or settings.max_features is not None else 0
+    if held_fraction is not None:
+        check_can_hold_out(rows.n, "rows", "early_stopping=False")
+    limits = model._tree_limits(Training(rows, None, None, seed), loss, settings, model._plan)
     run = PartsRun(
         parts,
         PartsSettings(
@@ -156,8 +185,13 @@ def _train(
             settings.n_estimators,
             float(settings.learning_rate),
             255 if model.max_bins is None else model.max_bins,
+            rows.target_exponent,
             agreed.class_counts,
-            agreed.target_range,
+            held_fraction,
+            settings.subsample,
+            seed,
+            settings.patience(model, has_little_noise=False),
+            float(model.tol),
         ),
     )
     forest = run.train()
@@ -166,32 +200,37 @@ def _train(
             f"Workers were lost {run.n_restored} times during the fit; the partitions were read "
             "again, and the model is the same as without."
         )
-    curves = {TRAIN_LOSS: run.curve}
     state = TrainedState(
         forest,
         rows.target_exponent,
         rows.weight_unit,
         seed,
-        curves,
+        run.curves.curves,
         model._plan,
         getattr(model, "classes_", None),
     )
-    in_user_losses = times_power(np.array(run.curve), unit_of_losses(loss, rows.target_exponent))
-    history = History({TRAIN_LOSS: in_user_losses})
-    model._keep(Booster(state, in_user_units(forest, rows, loss), history), loss, settings)
+    model._keep(_booster(state, run, rows, loss), loss, settings)
     advise_of_constant(model, rows)
 
 
-def _agreed(model: Any, facts: Sequence[TableFacts], loss: BuiltinLoss | None) -> _Agreed:
-    """Classes and their numbers of rows, or the range of the target; and the loss."""
+def _booster(state: TrainedState, run: PartsRun, rows: Rows, loss: BuiltinLoss) -> Booster:
+    """The best rounds, with leaf values estimated on all rows."""
+    kept, curves = state.forest, run.curves
+    if run.leaves is not None:
+        kept = run.leaves.refitted(state.first(curves.best_round, loss))
+    stopped_by = curves.reason if curves.is_over else "n_estimators"
+    return Booster(state, in_user_units(kept, rows, loss), curves.history(), stopped_by)
+
+
+def _agreed(model: Any, facts: Sequence[TableFacts], loss: Any) -> _Agreed:
+    """Classes and their numbers of rows, or the unit of the target; and the loss."""
     if loss is not None:
-        low, high, exponent = range_of_target(facts)
-        return _Agreed(TargetCode(None, exponent), loss, target_range=(low, high))
+        return _Agreed(TargetCode(None, exponent_of_target(facts)), _smooth(loss))
     classes, counts = classes_of(facts)
     model.classes_ = classes
     advise_of_one_class(classes, int(counts.sum()))
     made = class_loss(model.loss, len(classes), model._n_threads)
-    return _Agreed(TargetCode(classes), _smooth(made), class_counts=counts)
+    return _Agreed(TargetCode(classes), _smooth(made), counts)
 
 
 def _stand_in(facts: Sequence[TableFacts], n_columns: int, agreed: _Agreed) -> Rows:
@@ -202,53 +241,52 @@ def _stand_in(facts: Sequence[TableFacts], n_columns: int, agreed: _Agreed) -> R
     return Rows(table, target, target_exponent=agreed.target.exponent)
 
 
+def _is_smooth(loss: Any) -> bool:
+    return isinstance(loss, BuiltinLoss) and loss.name in _SMOOTH
+
+
 def _smooth(loss: Any) -> BuiltinLoss:
-    if isinstance(loss, BuiltinLoss) and loss.name in _SMOOTH:
-        return loss
-    raise ValueError(
-        f"loss={getattr(loss, 'name', loss)!r} is not supported on Dask collections, whose parts "
-        f"exchange sums of gradients only. Use one of {', '.join(_SMOOTH)}, or fit on one table."
-    )
+    if not _is_smooth(loss):
+        raise NotOnPartsError(
+            f"loss={getattr(loss, 'name', loss)!r}",
+            f"Parts exchange sums of gradients only: use one of {', '.join(_SMOOTH)}",
+        )
+    return cast(BuiltinLoss, loss)
 
 
-def _check_supported(model: Any, beside: Sequence[Any]) -> None:
-    """Raise for arguments and parameters that need more than sums over the rows."""
+def _check_beside(beside: Sequence[Any]) -> None:
+    """Raise for arguments of `fit` that parts do not support."""
     for name, value in zip(_BESIDE, beside, strict=True):
         if value is not None:
             raise ValueError(
                 f"{name} is not supported on Dask collections. Leave it out, or fit on one table."
             )
+
+
+def _check_supported(model: Any) -> None:
+    """Raise for parameters that need more than sums over the rows."""
     for name, only in _ONLY.items():
         if getattr(model, name, only) != only:
-            raise ValueError(
-                f"{name}={getattr(model, name)!r} is not supported on Dask collections. Set "
-                f"{name}={only!r}, or fit on one table."
-            )
+            raise NotOnPartsError(f"{name}={getattr(model, name)!r}", f"Set {name}={only!r}")
     if model.max_bins is not None and model.max_bins > 255:
-        raise ValueError(
-            f"max_bins={model.max_bins} is not supported on Dask collections: codes of values are "
-            "single bytes. Set max_bins to at most 255, or fit on one table."
+        raise NotOnPartsError(
+            f"max_bins={model.max_bins}",
+            "Codes of values are single bytes: set max_bins to at most 255",
         )
     if getattr(model, "_skl_callbacks", None):
-        raise ValueError("Callbacks are not supported on Dask collections. Remove them.")
+        raise NotOnPartsError("A callback", "Remove it")
 
 
 def _check_settings(model: Any, settings: BoosterSettings, loss: BuiltinLoss) -> None:
-    """Raise for settings that draw rows, given or chosen."""
-    drawing = {
-        "early_stopping": (settings.early_stopping, "early_stopping=False and n_estimators=200"),
-        "n_bags": (settings.n_bags is not None, "n_bags=None"),
-        "subsample": (settings.subsample < 1.0, "subsample=1.0"),
-        "multi_class": (
-            loss.n_scores > 1 and settings.multi_class == "vector_leaves",
-            "multi_class='tree_per_class'",
-        ),
-    }
-    for name, (is_set, instead) in drawing.items():
+    """Raise for settings, given or chosen, that parts do not support."""
+    has_vectors = loss.n_scores > 1 and settings.multi_class == "vector_leaves"
+    scores_rows = settings.early_stopping and not is_loss(model.scoring)
+    for name, is_set, instead in (
+        ("n_bags", settings.n_bags is not None, "n_bags=None"),
+        ("multi_class", has_vectors, "multi_class='tree_per_class'"),
+        ("scoring", scores_rows, "scoring='loss'"),
+    ):
         if is_set:
+            value = getattr(settings, name, getattr(model, name))
             how = "chosen from 'auto'" if is_auto(getattr(model, name)) else "given"
-            raise ValueError(
-                f"{name}={getattr(settings, name)!r} ({how}) is not supported on Dask collections, "
-                f"on which no rows are drawn. Set {instead}; or quality='fast', which draws no "
-                "rows and makes 100 rounds."
-            )
+            raise NotOnPartsError(f"{name}={value!r} ({how})", f"Set {instead}")

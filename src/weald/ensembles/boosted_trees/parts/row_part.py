@@ -1,5 +1,6 @@
 """The rows of one part of a table while boosted trees are trained on all parts."""
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,17 +13,14 @@ from weald.data import read_columns
 from weald.data.sources import side_by_side
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.merging import Answer
+from weald.ensembles.boosted_trees.parts.row_numbers import hashes_of_rows
+from weald.ensembles.boosted_trees.parts.row_refit import RefittedRows
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
 from weald.losses import BuiltinLoss
 from weald.trees import Forest
 
 # Columns that are binned, and rows that are predicted at once, to save memory.
 _BATCH, _BLOCK = 16, 2**16
-
-# Numbers of columns by whose hashes the rows of the training loss are drawn, as in one table.
-WIDTHS = (0, 2, 16)
-
-_LIMBS = 2**30  # exact sums are returned as the sums of their lower 30 bits and of the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +47,12 @@ class Bins:
         return (np.diff(self.first) + 1).astype(np.int32)
 
 
-class RowPart:
+class RowPart(RefittedRows):
     """Some rows of a table: their codes, targets and scores.
 
     Every public method that returns a tuple of arrays answers a question that all parts are asked;
-    `merged` says how the answers are merged.
+    `merged` says how the answers are merged. Questions about draws, means and refitted leaves are
+    those of the base classes.
 
     Parameters
     ----------
@@ -68,8 +67,14 @@ class RowPart:
     def __init__(self, columns: Sequence[NDArray[Any]], target: Floats, loss: BuiltinLoss) -> None:
         self._columns: list[NDArray[Any]] = list(columns)
         self._y, self._loss = np.ascontiguousarray(target), loss
-        self._hash_sum = _sum_of_hashes(self._columns, self._y, loss.n_threads)
+        self._weight, self._times = None, None
+        hashes = hashes_of_rows(self._columns, self._y, loss.n_threads)
+        self._hash_sum: NDArray[np.int64] = hashes.view(np.int64).sum(axis=0)
+        self._token = secrets.randbits(63)  # names the part; no result depends on it
+        self._keys = self._mass = self._held_out = self._drawn = None
+        self._copies = self._times
         self._sampled = np.arange(0)
+        self._held_losses = self._refit_scores = None
 
     @classmethod
     def read(
@@ -88,40 +93,32 @@ class RowPart:
         return (self._hash_sum,)
 
     def distinct(self, column: int) -> Answer:
-        """The distinct values of a column, sorted, and the number of rows of each."""
+        """The distinct values of a column, sorted, and the mass of the rows of each."""
         found = side_by_side([self._columns[column]])[:, 0]
-        values, counts = np.unique(found[~np.isnan(found)], return_counts=True)
-        return values, counts.astype(np.int64)
+        mass = self._mass
+        counted = ~np.isnan(found) if mass is None else ~np.isnan(found) & (mass > 0)
+        values, place = np.unique(found[counted], return_inverse=True)
+        counts = np.zeros(len(values), dtype=np.int64)
+        np.add.at(counts, place, 1 if mass is None else mass[counted])
+        return values, counts
 
-    def total_target(self, exponent: int) -> Answer:
-        """The exact sum of the targets, in steps of 2**(exponent - 60): lower and upper bits."""
-        steps = np.rint(np.ldexp(self._y, 60 - exponent)).astype(np.int64)
-        return (np.array([(steps % _LIMBS).sum(), (steps // _LIMBS).sum()]),)
+    def start(self, forest: Forest, refitted: Forest | None) -> Answer:
+        """Set the scores to those of the trees so far; of none, the base scores.
 
-    def n_sampled(self, limit: int) -> Answer:
-        """How many rows have a hash of the target and some columns below a limit, by `WIDTHS`."""
-        return (np.array([len(self._below(limit, width)) for width in WIDTHS]),)
-
-    def sample(self, limit: int, width: int) -> Answer:
-        """Choose the rows of the training loss: those of such hashes; width -1: all of them.
-
-        Returns their targets.
+        `refitted`: the same trees with leaf values of all rows; None: leaves are not refitted.
         """
-        self._sampled = self._below(limit, width) if width >= 0 else np.arange(len(self._y))
-        return (self._y[np.newaxis, self._sampled],)
+        self._scores = self._scores_of(forest)
+        self._refit_scores = None if refitted is None else self._scores_of(refitted)
+        self._drawn, self._copies = None, self._train_copies()
+        return ()
 
-    def _below(self, limit: int, width: int) -> NDArray[np.intp]:
-        hashes = _hashes(self._columns[:width], self._y, self._loss.n_threads)
-        return np.flatnonzero(hashes[:, 0] < np.uint64(limit))
-
-    def start(self, forest: Forest) -> Answer:
-        """Set the scores to those of the trees so far; of none, the base scores."""
-        self._scores = np.repeat(forest.base_score[:, np.newaxis], len(self._y), axis=1)
+    def _scores_of(self, forest: Forest) -> Floats:
+        scores = np.repeat(forest.base_score[:, np.newaxis], len(self._y), axis=1)
         for begin in range(0, len(self._y) if forest.n_trees else 0, _BLOCK):
             rows = slice(begin, begin + _BLOCK)
             table = side_by_side([column[rows] for column in self._columns])
-            self._scores[:, rows] = forest.predict(table, n_threads=self._loss.n_threads).T
-        return ()
+            scores[:, rows] = forest.predict(table, n_threads=self._loss.n_threads).T
+        return scores
 
     def code(self, bins: Bins) -> Answer:
         """Replace the columns by their bins; says which have missing values."""
@@ -156,51 +153,32 @@ class RowPart:
 
     # ---- in each round ----
 
-    def look(self) -> Answer:
-        """Begin a round; returns the scores of the sampled rows, and their extremes.
+    def grow(self, tree: int, verb: str, *arguments: Any) -> Answer:
+        """Answer a question of the grower of one of the trees of a round.
 
         The gradients of all trees of the round are those at the scores before it.
         """
-        has_hessian = self._loss.gradients(
-            self._y, self._scores, None, self._gradient, self._hessian
-        )
-        self._has_hessian = has_hessian
-        return (self._scores[:, self._sampled],)
-
-    def step(self, values: Sequence[Floats]) -> Answer:
-        """End a round: add the leaf values of its trees to the scores; begin the next."""
-        for k, of_tree in enumerate(values):
-            _native.add_leaf_values(
-                self._scores[k : k + 1],
-                self._leaves[k],
-                np.ascontiguousarray(of_tree[:, np.newaxis]),
-                self._loss.n_threads,
-            )
-        return self.look()
-
-    def grow(self, tree: int, verb: str, *arguments: Any) -> Answer:
-        """Answer a question of the grower of one of the trees of a round."""
         if verb == "look":
-            hessian = self._hessian[tree] if self._has_hessian else None
-            return self._part.look(self._gradient[tree], hessian, "automatic")
+            if tree == 0:
+                self._find_derivatives(self._scores)
+            gradient, hessian = self._gradient[tree], self._hessian_of(tree)
+            return self._part.look(gradient, hessian, "automatic", self._copies)
         if verb == "sums_of_leaves":
             leaf_of_node, n_leaves = arguments
             return self._part.sums_of_leaves(leaf_of_node, n_leaves, self._leaves[tree])
         answer: Answer = getattr(self._part, verb)(*arguments)
         return answer
 
+    def step(self, values: Sequence[Floats]) -> Answer:
+        """End a round: add the leaf values of its trees to the scores.
 
-def _hashes(columns: Sequence[NDArray[Any]], y: Floats, n_threads: int) -> NDArray[np.uint64]:
-    if len(columns) == 0:
-        return _native.hash_rows(np.empty((len(y), 0)), y, n_threads)
-    return _native.hash_rows(side_by_side(list(columns)), y, n_threads)
+        Returns the scores of the sample of the training loss, and the extremes of the losses of
+        rows held out and of the derivatives of the refit, whose sums `sum_up` tells.
+        """
+        self._add_values(self._scores, values)
+        sampled = self._scores[:, self._sampled]
+        return sampled, self._extremes_of_losses(), self._extremes_of_refit()
 
-
-def _sum_of_hashes(columns: Sequence[NDArray[Any]], y: Floats, n_threads: int) -> NDArray[Any]:
-    """The sum of each of the two words of the rows' hashes, modulo 2**64."""
-    hashes = _hashes(columns[:0], y, n_threads)
-    for begin in range(0, len(columns), _BATCH):
-        batch = side_by_side(list(columns[begin : begin + _BATCH]))
-        _native.hash_more(batch, hashes, n_threads)
-    total: NDArray[Any] = hashes.view(np.int64).sum(axis=0)
-    return total
+    def sum_up(self, of_losses: Floats, of_refit: Floats, n_leaves: Sequence[int]) -> Answer:
+        """The sums at the scale of the extremes of all parts; each tree has so many leaves."""
+        return self._sums_of_losses(of_losses), self._sums_of_refit(of_refit, n_leaves)

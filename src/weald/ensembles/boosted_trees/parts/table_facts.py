@@ -147,9 +147,6 @@ def classes_of(parts: Sequence[TableFacts]) -> tuple[NDArray[Any], NDArray[np.in
     return classes, counts
 
 
-def range_of_target(parts: Sequence[TableFacts]) -> tuple[float, float, int]:
-    """The smallest and largest target in units that cannot overflow, and the exponent of these."""
-    ends = np.concatenate([part.labels for part in parts])
-    exponent = extreme_exponent(ends)
-    low, high = np.ldexp([ends.min(), ends.max()], -exponent)
-    return float(low), float(high), exponent
+def exponent_of_target(parts: Sequence[TableFacts]) -> int:
+    """The exponent by which extreme targets are divided; 0: they are not."""
+    return extreme_exponent(np.concatenate([part.labels for part in parts]))

@@ -1,0 +1,201 @@
+"""Rows that are drawn or held out in several parts: the model of one table in memory."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensembles.boosting.local_parts import LocalTable, cut_points
+from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald.ensembles.boosted_trees.parts import part_numbers, parts_fit
+from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_partitions
+
+STOPS: dict[str, Any] = {
+    "n_bags": None,
+    "early_stopping": True,
+    "n_iter_no_change": 4,
+    "learning_rate": 0.3,
+    "multi_class": "tree_per_class",
+    "max_leaf_nodes": 8,
+    "n_jobs": 1,
+}
+
+
+def made(kind: Any, **given: Any) -> Any:
+    settings = {**STOPS, **given}
+    if kind is BoostedTreesRegressor:
+        del settings["multi_class"]
+    return kind(**settings)
+
+
+def numbers(n: int, seed: int, *, copies: float = 0.0) -> Any:
+    """Numbers with missing values; a share of the rows are copies of others."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[:, 1] = rng.integers(0, 4, n)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0] - X[:, 1]) + 0.3 * rng.normal(size=n)
+    source = np.where(rng.random(n) < copies, rng.integers(0, max(1, n // 9), n), np.arange(n))
+    return X[source], y[source]
+
+
+def check_same(model: Any, X: Any, y: Any, n_parts: tuple[int, ...] = (1, 2, 7, 50)) -> Any:
+    """Compare a model of one table, and its curves, with those of parts, and return it."""
+    whole = model.fit(X, y)
+    for n in n_parts:
+        table = LocalTable(X, y, cut_points(len(X), n, seed=n))
+        on_parts = fit_on_partitions(type(model)(**model.get_params()), table)
+        assert table.n_gathered == 0
+        assert on_parts.fingerprint() == whole.fingerprint(), n
+        assert on_parts.n_estimators_ == whole.n_estimators_
+        assert on_parts.stopped_by_ == whole.stopped_by_
+        assert on_parts.auto_settings_ == whole.auto_settings_
+        assert list(on_parts.history_) == list(whole.history_)
+        for name, values in whole.history_.items():
+            np.testing.assert_array_equal(on_parts.history_[name], values, name)
+    return whole
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma", "tweedie"])
+def test_regression_stops_early(loss: str) -> None:
+    X, y = numbers(700, seed=1)
+    y = np.exp(y / 2)
+    whole = check_same(made(BoostedTreesRegressor, loss=loss), X, y)
+    assert whole.stopped_by_ == "early_stopping"
+    assert 0 < whole.n_estimators_ < len(whole.history_["validation loss"]) - 1
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_classes"), [("log_loss", 2), ("exponential", 2), ("log_loss", 3)]
+)
+def test_classes_are_strata(loss: str, n_classes: int) -> None:
+    """Heavily imbalanced: the rarest class has a single row, which stays in training."""
+    X, y = numbers(900, seed=2)
+    classes = (y > 1.0) * 1 if n_classes == 2 else np.digitize(y, [1.0, np.sort(y)[-1]])
+    check_same(made(BoostedTreesClassifier, loss=loss), X, classes)
+
+
+def test_a_class_that_most_parts_lack() -> None:
+    X, y = numbers(800, seed=3)
+    order = np.argsort(y)
+    labels = np.array(["a", "b", "c", "d"])[np.digitize(y, np.quantile(y, [0.3, 0.6, 0.9]))]
+    check_same(made(BoostedTreesClassifier), X[order], labels[order], (7,))
+
+
+@pytest.mark.parametrize("rows_at_once", [2**21, 40])
+def test_copies_in_several_parts(rows_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the rows are copies; equal rows are numbered range by range."""
+    monkeypatch.setattr(part_numbers, "_ROWS_AT_ONCE", rows_at_once)
+    X, y = numbers(600, seed=4, copies=0.5)
+    check_same(made(BoostedTreesRegressor, subsample=0.6), X, y)
+    all_equal = np.ones((300, 2)), np.arange(300) % 2
+    check_same(made(BoostedTreesClassifier, subsample=0.5), *all_equal, (1, 7))
+
+
+def test_mixed_columns() -> None:
+    X, y = numbers(900, seed=5)
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["text"] = rng.choice(["u", "v", "w", None], 900)
+    frame["many"] = pd.Categorical([f"level {i}" for i in rng.integers(0, 60, 900)])
+    y = y + (frame["text"] == "u")
+    model = made(BoostedTreesRegressor, target_statistics=False, subsample=0.7, max_features=0.5)
+    check_same(model, frame, y, (2, 7))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"subsample": 0.5, "random_state": 3},
+        {"subsample": 0.001},  # some rounds draw no row, of the training rows or of all
+        {"monotonic_cst": [1, 0, -1, 0], "l1_regularization": 0.5, "l2_regularization": 1.0},
+        {"growth": "symmetric", "max_depth": 3},
+        {"min_gain": 0.2, "prune": "after"},
+        {"validation_fraction": 0.5, "tol": 0.01},
+        {"validation_fraction": 0.0001},  # one row is held out
+        {"quality": "fast", "early_stopping": True},
+        {"early_stopping": False, "subsample": 0.5, "n_iter_no_change": "auto"},
+    ],
+    ids=lambda given: "-".join(given),
+)
+def test_settings(given: dict[str, Any]) -> None:
+    X, y = numbers(500, seed=7)
+    common = {"n_estimators": 12}
+    check_same(made(BoostedTreesRegressor, **{**common, **given}), X, y, (1, 7))
+    if "monotonic_cst" not in given:
+        classes = np.digitize(y, [-0.5, 0.5])
+        check_same(made(BoostedTreesClassifier, **{**common, **given}), X, classes, (7,))
+
+
+def test_wide_cells_and_extreme_targets() -> None:
+    X, y = numbers(600, seed=8)
+    y[5] = 1e9
+    check_same(made(BoostedTreesRegressor), X, y * 1e200, (7,))
+
+
+def test_default_settings_on_many_rows() -> None:
+    """One booster with a hold-out; the training loss is that of a sample by keys."""
+    X, y = numbers(31_000, seed=9, copies=0.1)
+    model = BoostedTreesClassifier(n_estimators=8, early_stopping=True, n_jobs=1)
+    assert check_same(model, X, (y > 0) * 1, (7,)).n_bags_ is None
+
+
+@pytest.mark.parametrize("loses_after", [1, 5, 9, 14, 30, 47, 48, 49, 50, 75])
+def test_lost_parts_are_made_anew(loses_after: int) -> None:
+    """While rows are numbered, held out, and in the questions of a round."""
+    X, y = numbers(300, seed=10, copies=0.5)
+    model = made(BoostedTreesRegressor, n_estimators=5, subsample=0.7)
+    whole = model.fit(X, y)
+    table = LocalTable(X, y, [0, 120, 300], loses_after)
+    with pytest.warns(UserWarning, match="lost 1 times"):
+        on_parts = fit_on_partitions(type(model)(**model.get_params()), table)
+    assert on_parts.fingerprint() == whole.fingerprint()
+    for name, values in whole.history_.items():
+        np.testing.assert_array_equal(on_parts.history_[name], values)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"exact": True, "quality": "fast"},
+        {"max_bins": 300, "quality": "fast"},
+        {"loss": "quantile", "quantile": 0.3, "quality": "fast"},
+        {"metrics": ["r2"], "n_bags": None, "n_estimators": 5, "early_stopping": True},
+    ],
+    ids=lambda given: "-".join(given),
+)
+def test_small_tables_are_fitted_in_memory(
+    given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If parts do not support the settings; larger tables get an error with the alternative."""
+    X, y = numbers(200, seed=11)
+    model = BoostedTreesRegressor(**given, n_jobs=1)
+    want = model.fit(X, y).fingerprint()
+    table = LocalTable(X, y, [0, 100, 200])
+    on_parts = BoostedTreesRegressor(**model.get_params())
+    assert fit_on_partitions(on_parts, table).fingerprint() == want
+    assert table.n_gathered == 1
+    monkeypatch.setattr(parts_fit, "FOLD_ROWS", 199)
+    with pytest.raises(ValueError, match="is not supported on Dask collections. .*, or fit on one"):
+        fit_on_partitions(BoostedTreesRegressor(**model.get_params()), table)
+
+
+def test_rare_categories_get_target_statistics_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = pd.DataFrame({"many": [f"level {i % 150}" for i in range(200)]})
+    y = np.arange(200.0)
+    table = LocalTable(X, y, [0, 100, 200])
+    model = BoostedTreesRegressor(n_estimators=3, subsample=1.0, n_jobs=1)
+    want = model.fit(X, y).fingerprint()
+    assert fit_on_partitions(model, table).fingerprint() == want
+    monkeypatch.setattr(parts_fit, "FOLD_ROWS", 199)
+    with pytest.raises(ValueError, match="target_statistics=False"):
+        fit_on_partitions(model, table)
+
+
+def test_one_row_cannot_be_held_out() -> None:
+    with pytest.raises(ValueError, match="at least two rows"):
+        fit_on_partitions(
+            made(BoostedTreesRegressor), LocalTable(np.ones((1, 2)), np.ones(1), [0, 1])
+        )
