@@ -1,6 +1,6 @@
 """Input validation, conversion of tables to numeric columns, and binning."""
 
-from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
+from weald.data.binning import MASS_BITS, BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.containers import sound_sparse
 from weald.data.memory import refuse_beyond_memory
 from weald.data.missing_targets import naming_missing
@@ -11,12 +11,16 @@ from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.row_reading import RowReader
 from weald.data.rows import (
+    MOST_COPIES,
     Rows,
     checked_weights,
     effective_rows,
     extreme_exponent,
     moderate_weights,
+    refuse_no_weight,
     rows_of_weight,
+    unit_exponent,
+    weights_of_some,
 )
 from weald.data.selection import column_position
 from weald.data.sources import (
@@ -61,6 +65,8 @@ from weald.data.validation import (
 from weald.data.values import Kind, Values
 
 __all__ = [
+    "MASS_BITS",
+    "MOST_COPIES",
     "BinnedTable",
     "ColumnPlan",
     "ColumnTable",
@@ -105,17 +111,20 @@ __all__ = [
     "refuse_beyond_memory",
     "refuse_levels",
     "refuse_missing_labels",
+    "refuse_no_weight",
     "refuse_several",
     "refuse_text",
     "rows_of_weight",
     "sound_sparse",
     "steady",
     "table_for_predict",
+    "unit_exponent",
     "unlabelled_rows",
     "validation_classes",
     "validation_numbers",
     "validation_vectors",
     "validation_with_offset",
     "vector_rows",
+    "weights_of_some",
     "with_offset",
 ]

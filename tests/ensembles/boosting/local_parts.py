@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weald.ensembles.boosted_trees.parts.merging import Answer, merged
+from weald.ensembles.boosted_trees.parts.part_weights import Weighted
 from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
 from weald.ensembles.boosted_trees.parts.row_part import RowPart
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
@@ -21,7 +22,9 @@ def cut_points(n_rows: int, n_parts: int, seed: int) -> list[int]:
 class LocalTable:
     """A table in parts; after `loses_after` questions, the parts are lost once."""
 
-    def __init__(self, X: Any, y: Any, points: Sequence[int], loses_after: int = 0) -> None:
+    def __init__(
+        self, X: Any, y: Any, points: Sequence[int], loses_after: int = 0, weight: Any = None
+    ) -> None:
         rows = [slice(begin, end) for begin, end in pairwise(points)]
         is_frame = hasattr(X, "iloc")
         self.names = list(X.columns) if is_frame else None
@@ -30,11 +33,16 @@ class LocalTable:
             (X.iloc[part] if is_frame else X[part], y.iloc[part] if hasattr(y, "iloc") else y[part])
             for part in rows
         ]
+        if weight is not None:
+            self._pairs = [
+                (table, Weighted(target, weight[part]))
+                for (table, target), part in zip(self._pairs, rows, strict=True)
+            ]
         self._loses_after = loses_after
-        self._whole = X, y
+        self._whole = X, y, weight
         self.n_gathered = 0
 
-    def gathered(self) -> tuple[Any, Any]:
+    def gathered(self) -> tuple[Any, Any, Any]:
         self.n_gathered += 1
         return self._whole
 

@@ -147,13 +147,28 @@ def test_early_stopping(client: Any) -> None:
         np.testing.assert_array_equal(model.history_[name], values)
 
 
+@pytest.mark.parametrize("makes_arrays", [False, True])
+def test_sample_weights(client: Any, makes_arrays: bool) -> None:
+    columns = frame(400)
+    X, y = columns[list("abcd")], columns["label"]
+    weight = pd.Series(np.random.default_rng(3).integers(0, 3, 400) / 2)
+    frames = [dd.from_pandas(one, npartitions=3, sort=False) for one in (X, y, weight)]
+    if makes_arrays:
+        X, y = X.to_numpy(), pd.factorize(y)[0]
+        arrays = X, y, weight.to_numpy()
+        frames = [da.from_array(one, chunks=(150, 4)[: one.ndim]) for one in arrays]
+    model = BoostedTreesClassifier(**STOPS, class_weight="balanced")
+    want = model.fit(X, y, weight).fingerprint()
+    assert model.fit(*frames).fingerprint() == want
+
+
 def test_small_tables_are_fitted_in_memory(client: Any) -> None:
     """With folds and vector leaves, which partitions do not have."""
     columns = frame(300)
-    X, y = columns.drop(columns="label"), columns["label"]
-    dX, dy = (dd.from_pandas(one, npartitions=3, sort=False) for one in (X, y))
+    X, y, weight = columns.drop(columns="label"), columns["label"], columns["a"].fillna(0) ** 2
+    dX, dy, dw = (dd.from_pandas(one, npartitions=3, sort=False) for one in (X, y, weight))
     model = BoostedTreesClassifier(n_bags=2, early_stopping=False, n_estimators=3)
-    assert model.fit(dX, dy).fingerprint() == model.fit(X, y).fingerprint()
+    assert model.fit(dX, dy, dw).fingerprint() == model.fit(X, y, weight).fingerprint()
 
 
 @pytest.mark.parametrize("question", ["words_between", "distinct", "code", "grow", "sum_up"])
@@ -220,8 +235,12 @@ def test_bad_input(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for table_, target, error, message in bad:
         with pytest.raises(error, match=message):
             BoostedTreesRegressor(**FAST).fit(table_, target)
-    with pytest.raises(ValueError, match="sample_weight is not supported on Dask collections"):
+    with pytest.raises(TypeError, match="sample_weight is a ndarray. Pass sample_weight as a Dask"):
         model.fit(dX, dy, np.ones(100))
+    with pytest.raises(ValueError, match="Partition 1: .*row 9 has -2"):
+        model.fit(dX, dy, da.from_array(np.where(np.arange(100) == 59, -2, 1), chunks=50))
+    with pytest.raises(ValueError, match="offset is not supported on Dask collections"):
+        model.fit(dX, dy, offset=dy)
     monkeypatch.setattr(parts_fit, "FOLD_ROWS", 0)  # no table is small
     with pytest.raises(ValueError, match=r"loss='quantile' is not supported.*squared_error"):
         BoostedTreesRegressor(**FAST, loss="quantile", quantile=0.5).fit(dX, dy)

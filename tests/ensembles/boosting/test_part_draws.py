@@ -40,11 +40,13 @@ def numbers(n: int, seed: int, *, copies: float = 0.0) -> Any:
     return X[source], y[source]
 
 
-def check_same(model: Any, X: Any, y: Any, n_parts: tuple[int, ...] = (1, 2, 7, 50)) -> Any:
+def check_same(
+    model: Any, X: Any, y: Any, n_parts: tuple[int, ...] = (1, 2, 7, 50), weight: Any = None
+) -> Any:
     """Compare a model of one table, and its curves, with those of parts, and return it."""
-    whole = model.fit(X, y)
+    whole = model.fit(X, y, weight)
     for n in n_parts:
-        table = LocalTable(X, y, cut_points(len(X), n, seed=n))
+        table = LocalTable(X, y, cut_points(len(X), n, seed=n), weight=weight)
         on_parts = fit_on_partitions(type(model)(**model.get_params()), table)
         assert table.n_gathered == 0
         assert on_parts.fingerprint() == whole.fingerprint(), n
@@ -199,3 +201,69 @@ def test_one_row_cannot_be_held_out() -> None:
         fit_on_partitions(
             made(BoostedTreesRegressor), LocalTable(np.ones((1, 2)), np.ones(1), [0, 1])
         )
+
+
+WEIGHTS = {
+    "real": lambda rng, n: rng.gamma(1.0, size=n),
+    "whole, some zero": lambda rng, n: rng.integers(0, 4, n),
+    "equal": lambda rng, n: np.full(n, 0.3),
+    "of two values": lambda rng, n: np.where(np.arange(n) < n // 2, 1.0, 3.0),
+    "huge": lambda rng, n: 1e290 * rng.gamma(1.0, size=n),
+    "tiny": lambda rng, n: 1e-290 * rng.integers(1, 4, n),
+    "of any scale": lambda rng, n: np.exp(rng.normal(scale=20.0, size=n)),
+    "none but a few": lambda rng, n: (np.arange(n) % 40 == 0) * 2.5,
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_sample_weights(kind: str) -> None:
+    """Half of the rows are copies, of different weights."""
+    X, y = numbers(500, seed=12, copies=0.5)
+    weight = WEIGHTS[kind](np.random.default_rng(13), 500)
+    for model in (
+        made(BoostedTreesRegressor, n_estimators=6, subsample=0.7),
+        made(BoostedTreesRegressor, n_estimators=6, min_samples_leaf=1, min_gain=0.1),
+        BoostedTreesRegressor(quality="fast", n_estimators=4, n_jobs=1, min_samples_leaf=5),
+    ):
+        check_same(model, X, y, (2, 7), weight)
+    classes = np.digitize(y, [0.0, 1.5])
+    check_same(made(BoostedTreesClassifier, n_estimators=6), X, classes, (1, 7), weight)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"a": 3.0}, {"b": 0.0, "c": 1e-300}], ids=str)
+@pytest.mark.parametrize("kind", [None, "real", "whole, some zero", "equal", "huge"])
+def test_class_weights(class_weight: Any, kind: str | None) -> None:
+    X, y = numbers(500, seed=14, copies=0.3)
+    labels = np.array(["a", "b", "c"])[np.digitize(y, [0.0, 1.5])]
+    weight = None if kind is None else WEIGHTS[kind](np.random.default_rng(15), 500)
+    for given in ({}, {"min_samples_leaf": 1}):
+        model = made(BoostedTreesClassifier, n_estimators=5, class_weight=class_weight, **given)
+        check_same(model, X, labels, (2, 7), weight)
+    model = made(BoostedTreesClassifier, n_estimators=5, class_weight="balanced")
+    check_same(model, X, (y > 1) * 1, (7,), weight)
+
+
+def test_weighted_rows_with_categories() -> None:
+    """The number of rows, those without weight included, decides which categories are rare."""
+    X, y = numbers(600, seed=16)
+    rng = np.random.default_rng(17)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["text"] = rng.choice(["u", "v", "w", None], 600)
+    model = made(BoostedTreesRegressor, n_estimators=5, min_samples_leaf=1, target_statistics=False)
+    check_same(model, frame, y, (7,), rng.integers(0, 3, 600))
+
+
+def test_bad_weights() -> None:
+    X, y = numbers(40, seed=18)
+    labels = (y > 0) * 1
+    for weight, message in [
+        (np.zeros(40), "all weights are zero"),
+        (np.where(np.arange(40) == 25, -1.0, 1.0), "row 5 has -1.0"),
+        (np.where(np.arange(40) == 25, np.nan, 1.0), "row 5 has nan"),
+    ]:
+        table = LocalTable(X, labels, [0, 20, 40], weight=weight)
+        with pytest.raises(ValueError, match=message):
+            fit_on_partitions(made(BoostedTreesClassifier), table)
+    model = made(BoostedTreesClassifier, class_weight={0: 0.0, 1: 0.0})
+    with pytest.raises(ValueError, match="every class in y the weight 0"):
+        fit_on_partitions(model, LocalTable(X, labels, [0, 20, 40]))

@@ -11,6 +11,7 @@ from distributed.comm import CommClosedError
 
 from weald.ensembles.boosted_trees.parts.dask_tables import column_names, joined, paired_partitions
 from weald.ensembles.boosted_trees.parts.merging import Answer, merged
+from weald.ensembles.boosted_trees.parts.part_weights import Weighted
 from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
 from weald.ensembles.boosted_trees.parts.row_part import RowPart
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
@@ -81,11 +82,11 @@ class DaskTable:
 
     Parameters
     ----------
-    X, y : Dask collections
-        Columns and targets, in the same partitions.
+    X, y, sample_weight : Dask collections
+        Columns, targets and sample weights (None: none), in the same partitions.
     """
 
-    def __init__(self, X: Any, y: Any) -> None:
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         try:
             self._client = get_client()
         except ValueError as error:
@@ -93,7 +94,7 @@ class DaskTable:
                 "X is a Dask collection, but there is no Dask client. Create one, for example "
                 "client = dask.distributed.Client(), which starts workers on this machine."
             ) from error
-        self._partitions = paired_partitions(X, y)
+        self._partitions = paired_partitions(X, y, sample_weight)
         self.n_columns, self.names = int(X.shape[1]), column_names(X)
         self._futures = _computed(self._client, self._partitions)
 
@@ -110,10 +111,13 @@ class DaskTable:
                 raise type(error)(f"Partition {i}: {error}") from error
         return facts
 
-    def gathered(self) -> tuple[Any, Any]:
-        """X and y in the memory of the client."""
-        pairs = self._client.gather(self._futures)
-        return joined([X for X, _ in pairs]), joined([y for _, y in pairs])
+    def gathered(self) -> tuple[Any, Any, Any]:
+        """X, y and sample weights (None: none) in the memory of the client."""
+        tables, targets = zip(*self._client.gather(self._futures), strict=True)
+        if not isinstance(targets[0], Weighted):
+            return joined(tables), joined(targets), None
+        ys, weights = zip(*targets, strict=True)
+        return joined(tables), joined(ys), joined(weights)
 
     def parts(self, n_rows: Sequence[int], spec: PartSpec) -> "DaskParts":
         """The rows of the partitions that have any, as parts in the workers."""

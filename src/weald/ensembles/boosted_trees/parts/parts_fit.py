@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from weald.advice import advise
-from weald.data import Rows
+from weald.data import Rows, refuse_no_weight
 from weald.data.names import frame_names, remember_names
 from weald.data.selection import chosen_columns
 from weald.data.targets import advise_of_one_class
+from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import FOLD_ROWS, BoosterSettings, is_auto
 from weald.ensembles.boosted_trees.boosted_parameters import regression_loss
 from weald.ensembles.boosted_trees.booster import Booster
 from weald.ensembles.boosted_trees.parts.column_facts import plan_of_parts
 from weald.ensembles.boosted_trees.parts.not_on_parts import NotOnPartsError
+from weald.ensembles.boosted_trees.parts.part_weights import (
+    WeightFacts,
+    WeightRule,
+    are_equal,
+    total_weights,
+)
 from weald.ensembles.boosted_trees.parts.parts_run import Parts, PartsRun, PartsSettings
 from weald.ensembles.boosted_trees.parts.table_facts import (
     PartSpec,
@@ -27,8 +34,10 @@ from weald.ensembles.boosted_trees.parts.table_facts import (
     classes_of,
     exponent_of_target,
     table_facts,
+    weights_in,
 )
 from weald.ensembles.boosted_trees.trained_state import TrainedState
+from weald.ensembles.class_weights import refuse_no_class, weights_by_totals
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.rounds.loop import Training, check_can_hold_out
 from weald.ensembles.rounds.scoring import is_loss
@@ -38,7 +47,6 @@ from weald.resampling import seed_of
 
 # Parameters that a fit on partitions does not support, with the values that it does.
 _ONLY: Mapping[str, Any] = {
-    "class_weight": None,
     "warm_start": False,
     "checkpoint": None,
     "time_limit": None,
@@ -47,7 +55,6 @@ _ONLY: Mapping[str, Any] = {
     "verbose": 0,
 }
 _BESIDE = (
-    "sample_weight",
     "groups",
     "offset",
     "X_val",
@@ -60,11 +67,38 @@ _SMOOTH = ("squared_error", "poisson", "gamma", "tweedie", "log_loss", "exponent
 
 @dataclass(frozen=True, eq=False)
 class _Agreed:
-    """What the partitions have in common."""
+    """What the partitions have in common.
+
+    Attributes
+    ----------
+    target : TargetCode
+        How targets become numbers.
+    loss : BuiltinLoss
+        Loss function to minimise.
+    n_rows : int
+        Number of rows that are used: none has a weight of zero.
+    class_counts : array or None
+        Number of these rows of each class; None: regression.
+    class_weight : array or None
+        Weight of each class; None: no class weights.
+    weights : list or None
+        Sample weights of each class, or of all rows of a regression; None: there are none.
+    """
 
     target: TargetCode
     loss: BuiltinLoss
+    n_rows: int
     class_counts: NDArray[np.int64] | None = None
+    class_weight: Floats | None = None
+    weights: list[WeightFacts | None] | None = None
+
+    def n_used_of(self, part: TableFacts) -> int:
+        """Number of the rows of a part that are used."""
+        names = self.target.classes
+        if self.class_weight is None or names is None or part.labels is None:
+            return part.n_kept
+        classes = np.searchsorted(names, part.labels)
+        return int(part.counts[self.class_weight[classes] > 0].sum())
 
 
 # BoostedTreesClassifier or BoostedTreesRegressor, whose module imports this one.
@@ -85,18 +119,18 @@ class PartitionedTable(Protocol):
         """The partitions as parts on which trees are trained."""
         ...
 
-    def gathered(self) -> tuple[Any, Any]:
-        """X and y in memory."""
+    def gathered(self) -> tuple[Any, Any, Any]:
+        """X, y and sample weights (None: none) in memory."""
         ...
 
 
-def fit_on_dask(model: Model, X: Any, y: Any, *beside: Any) -> Model:
+def fit_on_dask(model: Model, X: Any, y: Any, sample_weight: Any, *beside: Any) -> Model:
     """Fit a model on Dask collections; `beside` are the further arguments of `fit`."""
     _check_beside(beside)
     frame_names(X)  # refuses names that are not unique
     # Not before: it imports Dask.
     tables = importlib.import_module("weald.ensembles.boosted_trees.parts.dask_parts")
-    return fit_on_partitions(model, tables.DaskTable(X, y))
+    return fit_on_partitions(model, tables.DaskTable(X, y, sample_weight))
 
 
 def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
@@ -123,12 +157,14 @@ def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
     n_rows = sum(one.n_rows for one in every)
     if n_rows == 0:
         raise ValueError("X and y have no rows: all partitions are empty.")
+    refuse_no_weight(sum(one.n_kept for one in every))
     try:
         _fit(model, table, every, chosen, loss)
     except NotOnPartsError:
         if n_rows > FOLD_ROWS:
             raise
-        model.fit(*table.gathered())
+        X, y, sample_weight = table.gathered()
+        model.fit(X, y, sample_weight)
     return model
 
 
@@ -143,16 +179,22 @@ def _fit(
     _check_supported(model)
     facts = [one for one in every if one.n_rows]
     agreed = _agreed(model, facts, loss)
-    rows = _stand_in(facts, table.n_columns, agreed)
+    rows = _stand_in(agreed, table.n_columns, 1.0)
     settings = model._settings(rows, agreed.loss, None, model._n_classes)
     _check_settings(model, settings, agreed.loss)
-    rule = model._numbers_levels if settings.target_statistics else None
-    model._columns = plan_of_parts([one.columns for one in facts], chosen, rows.n, rule)
+    numbers_levels = model._numbers_levels if settings.target_statistics else None
+    n_read = sum(one.n_rows for one in facts)
+    model._columns = plan_of_parts([one.columns for one in facts], chosen, n_read, numbers_levels)
+    # As in weighted_as_repeated.
+    may_repeat = settings.min_samples_leaf <= 1 and not any(model._plan.levels)
+    rule = WeightRule.agreed(agreed.weights, agreed.class_weight, may_repeat=may_repeat)
+    rows = _stand_in(agreed, table.n_columns, rule.weight_unit)
     if model._n_classes == 1:
         model._keep_constant(rows, agreed.loss)
         return
-    spec = PartSpec(model._plan, agreed.target, agreed.loss, model.n_jobs)
-    _train(model, table.parts([one.n_rows for one in every], spec), rows, settings, agreed)
+    spec = PartSpec(model._plan, agreed.target, agreed.loss, model.n_jobs, rule)
+    parts = table.parts([agreed.n_used_of(one) for one in every], spec)
+    _train(model, parts, rows, settings, agreed, has_weights=rule.has_factors)
 
 
 def _set_columns(model: Any, table: PartitionedTable) -> None:
@@ -163,7 +205,13 @@ def _set_columns(model: Any, table: PartitionedTable) -> None:
 
 
 def _train(
-    model: Any, parts: Parts, rows: Rows, settings: BoosterSettings, agreed: _Agreed
+    model: Any,
+    parts: Parts,
+    rows: Rows,
+    settings: BoosterSettings,
+    agreed: _Agreed,
+    *,
+    has_weights: bool,
 ) -> None:
     """Train all rounds, and set the fitted attributes."""
     loss = agreed.loss
@@ -192,6 +240,7 @@ def _train(
             seed,
             settings.patience(model, has_little_noise=False),
             float(model.tol),
+            has_weights=has_weights,
         ),
     )
     forest = run.train()
@@ -223,22 +272,33 @@ def _booster(state: TrainedState, run: PartsRun, rows: Rows, loss: BuiltinLoss) 
 
 
 def _agreed(model: Any, facts: Sequence[TableFacts], loss: Any) -> _Agreed:
-    """Classes and their numbers of rows, or the unit of the target; and the loss."""
+    """Classes and their numbers of rows, or the unit of the target; weights; and the loss."""
     if loss is not None:
-        return _Agreed(TargetCode(None, exponent_of_target(facts)), _smooth(loss))
+        target = TargetCode(None, exponent_of_target(facts))
+        n_kept = sum(one.n_kept for one in facts)
+        return _Agreed(target, _smooth(loss), n_kept, weights=weights_in(facts, None))
     classes, counts = classes_of(facts)
     model.classes_ = classes
-    advise_of_one_class(classes, int(counts.sum()))
-    made = class_loss(model.loss, len(classes), model._n_threads)
-    return _Agreed(TargetCode(classes), _smooth(made), counts)
+    advise_of_one_class(classes, sum(one.n_rows for one in facts))
+    made = _smooth(class_loss(model.loss, len(classes), model._n_threads))
+    weights = weights_in(facts, classes)
+
+    def totals() -> Floats:
+        return counts.astype(np.float64) if are_equal(weights) else total_weights(weights or ())
+
+    class_weight = weights_by_totals(model.class_weight, totals, classes)
+    if class_weight is not None:
+        counts = np.where(class_weight > 0, counts, 0)
+        refuse_no_class(counts.any())
+    return _Agreed(TargetCode(classes), made, int(counts.sum()), counts, class_weight, weights)
 
 
-def _stand_in(facts: Sequence[TableFacts], n_columns: int, agreed: _Agreed) -> Rows:
+def _stand_in(agreed: _Agreed, n_columns: int, weight_unit: float) -> Rows:
     """Rows of the size of the table, whose values nobody reads."""
-    n = sum(one.n_rows for one in facts)
-    zero = np.float64(0)
+    zero, n = np.float64(0), agreed.n_rows
     table, target = np.broadcast_to(zero, (n, n_columns)), np.broadcast_to(zero, (n,))
-    return Rows(table, target, target_exponent=agreed.target.exponent)
+    exponent = agreed.target.exponent
+    return Rows(table, target, weight_unit=weight_unit, target_exponent=exponent)
 
 
 def _is_smooth(loss: Any) -> bool:

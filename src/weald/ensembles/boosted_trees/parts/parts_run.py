@@ -82,6 +82,8 @@ class PartsSettings:
         Number of rounds without improvement after which the run stops; None: it never does.
     tol : float
         Minimum improvement, relative to the initial loss.
+    has_weights : bool
+        Whether gradients have factors.
     """
 
     loss: BuiltinLoss
@@ -98,6 +100,7 @@ class PartsSettings:
     seed: int = 0
     patience: Patience | None = None
     tol: float = 0.0
+    has_weights: bool = False
 
     @property
     def holds_out(self) -> bool:
@@ -177,7 +180,8 @@ class PartsRun:
             self._draw(number)
         asks = [partial(self._parts.ask, "grow", k) for k in range(loss.n_scores)]
         member = number * loss.n_scores
-        kept = self._grower.grow(asks, has_hessian=not loss.hessian_is_one, member=member)
+        has_hessian = self._settings.has_weights or not loss.hessian_is_one
+        kept = self._grower.grow(asks, has_hessian=has_hessian, member=member)
         trees = GrownTrees(kept, np.empty((0, 0), dtype=np.int32), self._saw_missing)
         check_largest(trees.take_steps(loss.name, loss.parameter, rate), number, rate)
         losses, refitted = self._end_of_round(kept.arrays(), number)

@@ -36,7 +36,8 @@ class NumberedRows:
 
     _columns: list[NDArray[Any]]
     _y: Floats
-    _weight: Floats | None
+    _given: Floats | None  # sample weights
+    _weight: Floats | None  # with class weights
     _loss: BuiltinLoss
     _token: int
     _keys: Words | None
@@ -44,7 +45,7 @@ class NumberedRows:
     def sort_rows(self) -> Answer:
         """Sort the rows and number them in this part; returns the word that names the part."""
         hashes = hashes_of_rows(self._columns, self._y, self._loss.n_threads)
-        self._order, _ = _native.numbered_rows(hashes, self._weight)
+        self._order, _ = _native.numbered_rows(hashes, self._given)
         self._hashes = hashes[self._order]
         is_new = _differs_from_previous(self._hashes[:, 0], self._hashes[:, 1])
         self._numbers = _places_in_groups(is_new)
@@ -113,9 +114,9 @@ class NumberedRows:
 
     def _weight_words(self, places: NDArray[np.intp]) -> Words:
         """The weights of rows, as integers in the same order: the bits of positive floats are."""
-        if self._weight is None:
+        if self._given is None:
             return np.zeros(len(places), dtype=np.uint64)
-        return self._weight[self._order[places]].view(np.uint64)
+        return self._given[self._order[places]].view(np.uint64)
 
 
 def _differs_from_previous(*sorted_words: Words) -> NDArray[np.bool_]:

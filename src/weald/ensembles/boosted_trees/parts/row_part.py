@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import read_columns
+from weald.data import read_columns, weights_of_some
 from weald.data.sources import side_by_side
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.merging import Answer
+from weald.ensembles.boosted_trees.parts.part_weights import NO_WEIGHTS, PartWeights, Weighted
 from weald.ensembles.boosted_trees.parts.row_numbers import hashes_of_rows
 from weald.ensembles.boosted_trees.parts.row_refit import RefittedRows
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
@@ -62,16 +63,27 @@ class RowPart(RefittedRows):
         Class numbers, or numbers in the units of the fit.
     loss : BuiltinLoss
         Loss function to minimise.
+    weights : PartWeights
+        Weights of the rows, none of which is 0.
     """
 
-    def __init__(self, columns: Sequence[NDArray[Any]], target: Floats, loss: BuiltinLoss) -> None:
+    def __init__(
+        self,
+        columns: Sequence[NDArray[Any]],
+        target: Floats,
+        loss: BuiltinLoss,
+        weights: PartWeights = NO_WEIGHTS,
+    ) -> None:
         self._columns: list[NDArray[Any]] = list(columns)
         self._y, self._loss = np.ascontiguousarray(target), loss
-        self._weight, self._times = None, None
+        self._given, self._weight = weights.given, weights.weight
+        self._times, self._mass = weights.times, weights.mass
         hashes = hashes_of_rows(self._columns, self._y, loss.n_threads)
+        if self._given is not None:
+            _native.hash_more(self._given[:, np.newaxis], hashes, loss.n_threads)
         self._hash_sum: NDArray[np.int64] = hashes.view(np.int64).sum(axis=0)
         self._token = secrets.randbits(63)  # names the part; no result depends on it
-        self._keys = self._mass = self._held_out = self._drawn = None
+        self._keys = self._held_out = self._drawn = None
         self._copies = self._times
         self._sampled = np.arange(0)
         self._held_losses = self._refit_scores = None
@@ -80,11 +92,20 @@ class RowPart(RefittedRows):
     def read(
         cls, tables: Sequence[Any], targets: Sequence[Any], spec: PartSpec, n_threads: int
     ) -> "RowPart":
-        """Read the rows of several tables as one part."""
+        """Read the rows of several tables as one part; those without a weight are left out."""
         each = [spec.plan.read(read_columns(table)) for table in tables]
         columns = [np.concatenate(pieces) for pieces in zip(*each, strict=True)]
-        target = np.concatenate([spec.target.numbers(y) for y in targets])
-        return cls(columns, target, replace(spec.loss, n_threads=n_threads))
+        pairs = [y if isinstance(y, Weighted) else Weighted(y, None) for y in targets]
+        target = np.concatenate([spec.target.numbers(one.y) for one in pairs])
+        given = None
+        if pairs[0].weight is not None:
+            sizes = [len(table) for table in tables]
+            some = zip(pairs, sizes, strict=True)
+            given = np.concatenate([weights_of_some(one.weight, n) for one, n in some])
+        weights = spec.weights.of_rows(given, target)
+        if (kept := weights.kept) is not None:
+            columns, target = [column[kept] for column in columns], target[kept]
+        return cls(columns, target, replace(spec.loss, n_threads=n_threads), weights)
 
     # ---- before the first round ----
 
