@@ -19,10 +19,10 @@ from weald.ensembles.boosted_trees.parts.merging import Answer
 
 # About how many intervals a column is divided into at first, and then each of those that may hold a
 # threshold.
-_INTERVALS, _PIECES = 2**14, 64
+_INTERVALS, _PIECES = 2**12, 16
 
 # Most columns in one question, and values of all of them: an answer has 24 bytes an interval.
-_MOST_COLUMNS, _MOST_VALUES = 512, 2**18
+_MOST_COLUMNS, _MOST_VALUES = 512, 2**17
 
 # Sorted columns of a part that are asked about at once need about so many bytes.
 _PART_BYTES = 2**26
@@ -68,21 +68,18 @@ def _cuts_of(
     ask: Callable[..., Answer], columns: Sequence[int], spread: Floats, max_bins: int
 ) -> list[Floats]:
     """The thresholds of columns that are asked about together."""
-    edges = [_first_edges(values) for values in spread]
-    intervals = [each.without([]) for each in _answered(ask, columns, edges)]
+    first = _answered(ask, columns, [_first_edges(values) for values in spread])
+    intervals = [each.without([]) for each in first]
     while True:
         found = [_thresholds(each, max_bins) for each in intervals]
         open_ = [i for i, (_, doubtful) in enumerate(found) if len(doubtful)]
         if not open_:
             return [cuts for cuts, _ in found]
-        edges, begins = [], []
-        for i in open_:
-            pieces = intervals[i].edges_inside(found[i][1])
-            edges.append(np.concatenate(pieces))
-            begins.append(np.cumsum([0, *(len(piece) for piece in pieces)]).tolist())
-        answers = _answered(ask, [columns[i] for i in open_], edges)
-        for i, answer, begin in zip(open_, answers, begins, strict=True):
-            intervals[i] = intervals[i].replaced(found[i][1], answer.without(begin))
+        inside = [intervals[i].edges_inside(found[i][1]) for i in open_]
+        answers = _answered(ask, [columns[i] for i in open_], [np.ravel(one) for one in inside])
+        for i, answer, edges_of in zip(open_, answers, inside, strict=True):
+            outside = range(0, edges_of.size + 1, edges_of.shape[1])
+            intervals[i] = intervals[i].replaced(found[i][1], answer.without(outside))
 
 
 def _first_edges(values: Floats) -> Floats:
@@ -116,18 +113,15 @@ class _Intervals:
         same: NDArray[np.bool_] = self.low == self.high
         return same
 
-    def edges_inside(self, which: Sequence[int]) -> list[Floats]:
-        """Edges that divide some intervals: their ends are alone, the rest evenly by bits."""
-        edges = []
-        for i in which:
-            low, high = self.low[i], self.high[i]
-            n = int(min(4 * self.mass[i], _PIECES))
-            before = np.nextafter([low, high], -np.inf)
-            inner = _evenly(low, high, n)
-            edges.append(
-                np.concatenate([before[:1], np.minimum(inner, before[1]), before[1:], [high]])
-            )
-        return edges
+    def edges_inside(self, which: Sequence[int]) -> Floats:
+        """Edges that divide some intervals, a row for each: the ends are alone, the rest is even.
+
+        Even in the order of all floats, so that small and large numbers need as many questions.
+        """
+        low, high = self.low[which], self.high[which]
+        before_low, before_high = np.nextafter([low, high], -np.inf)
+        inner = np.minimum(_evenly(low, high), before_high[:, np.newaxis])
+        return np.column_stack([before_low, inner, before_high, high])
 
     def without(self, which: Sequence[int]) -> "_Intervals":
         """All but some intervals and those without values."""
@@ -146,12 +140,14 @@ class _Intervals:
         return joined[np.argsort(joined.low)]
 
 
-def _evenly(low: float, high: float, n: int) -> Floats:
-    """From low to high in n steps, even in the order of all floats: `low` is the first."""
+def _evenly(low: Floats, high: Floats) -> Floats:
+    """From low to below high in even steps of the order of all floats: `low` is the first."""
     sign = np.uint64(1) << np.uint64(63)
     bits = np.array([low, high]).view(np.uint64)
-    begin, end = (int(key) for key in np.where(bits & sign, ~bits, bits | sign))
-    keys = np.array([begin + (end - begin) * j // n for j in range(n)], dtype=np.uint64)
+    begin, end = np.where(bits & sign, ~bits, bits | sign)
+    steps, n = np.arange(_PIECES, dtype=np.uint64), np.uint64(_PIECES)
+    width, rest = (part[:, np.newaxis] for part in np.divmod(end - begin, n))
+    keys = begin[:, np.newaxis] + width * steps + rest * steps // n
     return np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)
 
 
