@@ -171,7 +171,7 @@ def test_small_tables_are_fitted_in_memory(client: Any) -> None:
     assert model.fit(dX, dy, dw).fingerprint() == model.fit(X, y, weight).fingerprint()
 
 
-@pytest.mark.parametrize("question", ["words_between", "distinct", "code", "grow", "sum_up"])
+@pytest.mark.parametrize("question", ["words_between", "cuts", "code", "grow", "sum_up"])
 def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask replaces a worker that dies while it is asked; its partitions are read again."""
     from weald.ensembles.boosted_trees.parts.dask_parts import DaskParts

@@ -14,6 +14,7 @@ from weald.data.sources import side_by_side
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.merging import Answer
 from weald.ensembles.boosted_trees.parts.part_weights import NO_WEIGHTS, PartWeights, Weighted
+from weald.ensembles.boosted_trees.parts.row_cuts import RowCuts
 from weald.ensembles.boosted_trees.parts.row_numbers import hashes_of_rows
 from weald.ensembles.boosted_trees.parts.row_refit import RefittedRows
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
@@ -84,6 +85,7 @@ class RowPart(RefittedRows):
         self._hash_sum: NDArray[np.int64] = hashes.view(np.int64).sum(axis=0)
         self._token = secrets.randbits(63)  # names the part; no result depends on it
         self._keys = self._held_out = self._drawn = None
+        self._cuts: RowCuts | None = None
         self._copies = self._times
         self._sampled = np.arange(0)
         self._held_losses = self._refit_scores = None
@@ -113,15 +115,14 @@ class RowPart(RefittedRows):
         """A sum over the rows that depends on their content, but not on their order."""
         return (self._hash_sum,)
 
-    def distinct(self, column: int) -> Answer:
-        """The distinct values of a column, sorted, and the mass of the rows of each."""
-        found = side_by_side([self._columns[column]])[:, 0]
-        mass = self._mass
-        counted = ~np.isnan(found) if mass is None else ~np.isnan(found) & (mass > 0)
-        values, place = np.unique(found[counted], return_inverse=True)
-        counts = np.zeros(len(values), dtype=np.int64)
-        np.add.at(counts, place, 1 if mass is None else mass[counted])
-        return values, counts
+    def cuts(self, verb: str, *arguments: Any) -> Answer:
+        """Answer a question of `found_cuts`; the first begins a new search for thresholds."""
+        if verb == "largest_column":
+            self._cuts = RowCuts(
+                self._columns.__getitem__, len(self._y), self._mass, self._loss.n_threads
+            )
+        answer: Answer = getattr(self._cuts, verb)(*arguments)
+        return answer
 
     def start(self, forest: Forest, refitted: Forest | None) -> Answer:
         """Set the scores to those of the trees so far; of none, the base scores.
@@ -144,6 +145,7 @@ class RowPart(RefittedRows):
     def code(self, bins: Bins) -> Answer:
         """Replace the columns by their bins; says which have missing values."""
         n_rows, n_columns = len(self._y), len(self._columns)
+        self._cuts = None  # with the sorted columns that it keeps
         codes = _native.empty_codes(n_rows, n_columns)
         wide: dict[int, NDArray[np.uint16]] = {}
         for c in bins.wide:
