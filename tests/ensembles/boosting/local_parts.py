@@ -51,7 +51,8 @@ class LocalTable:
 
     def parts(self, n_rows: Sequence[int], spec: PartSpec) -> "LocalParts":
         filled = [pair for pair, n in zip(self._pairs, n_rows, strict=True) if n]
-        return LocalParts(filled, spec, self._loses_after)
+        self.made = LocalParts(filled, spec, self._loses_after)
+        return self.made
 
 
 class LocalParts:
@@ -59,7 +60,8 @@ class LocalParts:
 
     def __init__(self, pairs: Sequence[tuple[Any, Any]], spec: PartSpec, loses_after: int) -> None:
         self._pairs, self._spec = pairs, spec
-        self._loses_after, self.n_asked, self.n_made = loses_after, 0, 0
+        self._loses_after, self.n_made = loses_after, 0
+        self.asked: list[str] = []
         self._parts: list[RowPart] = []
 
     def make(self) -> None:
@@ -68,9 +70,9 @@ class LocalParts:
         self._parts = [RowPart.read([X], [y], self._spec, n_threads) for X, y in self._pairs]
 
     def ask(self, question: str, *arguments: Any) -> Answer:
-        self.n_asked += 1
-        if self.n_asked == self._loses_after:
+        self.asked.append(question)
+        answers = [getattr(part, question)(*arguments) for part in self._parts]
+        if len(self.asked) == self._loses_after:
             self._parts = []
             raise PartsLost("gone")
-        answers = [getattr(part, question)(*arguments) for part in self._parts]
         return merged(answers[::-1])

@@ -209,7 +209,7 @@ def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.Monke
     ask, lost = DaskParts.ask, []
 
     def ask_and_lose(parts: Any, asked: str, *arguments: Any) -> Any:
-        if asked == "step" and arguments[0] and not lost:  # of the first round
+        if asked == "step" and arguments[1] and not lost:  # of the first round
             lost.append(asked)
             raise PartsLost("gone")
         return ask(parts, asked, *arguments)
@@ -244,8 +244,8 @@ def test_bad_input(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts_fit, "FOLD_ROWS", 0)  # no table is small
     with pytest.raises(ValueError, match=r"loss='quantile' is not supported.*squared_error"):
         BoostedTreesRegressor(**FAST, loss="quantile", quantile=0.5).fit(dX, dy)
-    with pytest.raises(ValueError, match="verbose=1 is not supported"):
-        BoostedTreesRegressor(**FAST, verbose=1).fit(dX, dy)
+    with pytest.raises(ValueError, match="warm_start=True is not supported"):
+        BoostedTreesRegressor(**FAST, warm_start=True).fit(dX, dy)
     fitted = model.fit(dX, dy)
     with pytest.raises(ValueError, match="supports neither return_std nor offset"):
         fitted.predict(dX, offset=dy)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensembles.boosting.local_parts import LocalTable, cut_points
+from ensembles.boosting.local_parts import LocalParts, LocalTable, cut_points
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.boosted_trees.parts import part_numbers, parts_fit
 from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_partitions
@@ -143,18 +143,38 @@ def test_default_settings_on_many_rows() -> None:
     assert check_same(model, X, (y > 0) * 1, (7,)).n_bags_ is None
 
 
-@pytest.mark.parametrize("loses_after", [1, 5, 9, 14, 30, 47, 48, 49, 50, 75])
-def test_lost_parts_are_made_anew(loses_after: int) -> None:
-    """While rows are numbered, held out, and in the questions of a round."""
+def test_lost_parts_are_made_anew() -> None:
+    """At the first and at the last time of each question, after which the parts have answered."""
     X, y = numbers(300, seed=10, copies=0.5)
-    model = made(BoostedTreesRegressor, n_estimators=5, subsample=0.7)
+    model = made(BoostedTreesRegressor, n_estimators=3, subsample=0.7)
     whole = model.fit(X, y)
-    table = LocalTable(X, y, [0, 120, 300], loses_after)
-    with pytest.warns(UserWarning, match="lost 1 times"):
-        on_parts = fit_on_partitions(type(model)(**model.get_params()), table)
-    assert on_parts.fingerprint() == whole.fingerprint()
-    for name, values in whole.history_.items():
-        np.testing.assert_array_equal(on_parts.history_[name], values)
+    undisturbed = LocalTable(X, y, [0, 120, 300])
+    fit_on_partitions(model, undisturbed)
+    asked = undisturbed.made.asked
+    first = {asked.index(one) for one in asked}
+    times = first | {len(asked) - asked[::-1].index(one) - 1 for one in asked}
+    assert {asked[i] for i in times} >= {"number_sets", "hold_out", "draw", "sum_up", "refit_step"}
+    for i in sorted(times):
+        table = LocalTable(X, y, [0, 120, 300], loses_after=i + 1)
+        with pytest.warns(UserWarning, match="lost 1 times"):
+            on_parts = fit_on_partitions(type(model)(**model.get_params()), table)
+        assert on_parts.fingerprint() == whole.fingerprint(), asked[i]
+        for name, values in whole.history_.items():
+            np.testing.assert_array_equal(on_parts.history_[name], values)
+
+
+def test_questions_may_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is asked twice, but for those of growing trees."""
+    ask = LocalParts.ask
+
+    def ask_twice(parts: Any, question: str, *arguments: Any) -> Any:
+        if question not in ("grow", "code", "cuts"):
+            ask(parts, question, *arguments)
+        return ask(parts, question, *arguments)
+
+    monkeypatch.setattr(LocalParts, "ask", ask_twice)
+    X, y = numbers(300, seed=19, copies=0.5)
+    check_same(made(BoostedTreesRegressor, n_estimators=5, subsample=0.7), X, y, (3,))
 
 
 @pytest.mark.parametrize(
@@ -267,3 +287,13 @@ def test_bad_weights() -> None:
     model = made(BoostedTreesClassifier, class_weight={0: 0.0, 1: 0.0})
     with pytest.raises(ValueError, match="every class in y the weight 0"):
         fit_on_partitions(model, LocalTable(X, labels, [0, 20, 40]))
+
+
+def test_time_limit_and_progress_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = numbers(200, seed=20)
+    table = LocalTable(X, y, [0, 90, 200])
+    model = made(BoostedTreesRegressor, time_limit=1e-9, verbose=1)
+    fit_on_partitions(model, table)
+    assert (model.stopped_by_, model.n_estimators_) == ("time_limit", 1)
+    assert "round 1/5000" in (bar := capsys.readouterr().err)
+    assert "validation loss" in bar

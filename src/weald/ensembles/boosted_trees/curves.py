@@ -7,10 +7,14 @@ import numpy as np
 
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.history import TRAIN_LOSS, History
+from weald.ensembles.rounds.loop import Numbered
 from weald.losses import Loss, times_power, unit_of_losses
 
 # A patience that grows is longer by the best round divided by this.
 _SHARE_OF_BEST = 5
+
+# Number of curves of which the progress bar shows the latest value.
+_SHOWN = 4
 
 
 class Patience(NamedTuple):
@@ -122,6 +126,11 @@ class StoppingCurves:
             name: float(self._in_user_units(name, values[-1:])[0])
             for name, values in self.curves.items()
         }
+
+    def figures(self, stage: Numbered) -> str:
+        """The latest losses and scores, for the progress bar."""
+        latest = list(self.latest().items())
+        return "".join(f", {name} {value:.5g}" for name, value in latest[:_SHOWN])
 
     def _in_user_units(self, name: str, values: Sequence[float]) -> Floats:
         numbers = np.array(values, dtype=np.float64)

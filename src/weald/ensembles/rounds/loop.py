@@ -363,6 +363,13 @@ class Stage:
         return self.number * self.n_scores
 
 
+class Numbered(Protocol):
+    """A boosting round, by its index from 0."""
+
+    @property
+    def number(self) -> int: ...
+
+
 class Watcher(Protocol):
     """Observer of the boosting rounds that may end the fit."""
 

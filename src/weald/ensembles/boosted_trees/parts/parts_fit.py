@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
@@ -40,7 +41,9 @@ from weald.ensembles.boosted_trees.trained_state import TrainedState
 from weald.ensembles.class_weights import refuse_no_class, weights_by_totals
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.rounds.loop import Training, check_can_hold_out
+from weald.ensembles.rounds.progress_bar import Bar
 from weald.ensembles.rounds.scoring import is_loss
+from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.rounds.tree_learners import in_user_units
 from weald.losses import BuiltinLoss, class_loss
 from weald.resampling import seed_of
@@ -49,10 +52,8 @@ from weald.resampling import seed_of
 _ONLY: Mapping[str, Any] = {
     "warm_start": False,
     "checkpoint": None,
-    "time_limit": None,
     "metrics": None,
     "exact": False,
-    "verbose": 0,
 }
 _BESIDE = (
     "groups",
@@ -243,7 +244,13 @@ def _train(
             has_weights=has_weights,
         ),
     )
-    forest = run.train()
+    if model.time_limit is not None:
+        run.watchers.append(TimeLimit(float(model.time_limit)))
+    with ExitStack() as stack:
+        if model.verbose:
+            bar = Bar(0, settings.n_estimators, run.curves.figures)
+            run.watchers.append(stack.enter_context(bar))
+        forest = run.train()
     if run.n_restored:
         advise(
             f"Workers were lost {run.n_restored} times during the fit; the partitions were read "
@@ -267,7 +274,7 @@ def _booster(state: TrainedState, run: PartsRun, rows: Rows, loss: BuiltinLoss) 
     kept, curves = state.forest, run.curves
     if run.leaves is not None:
         kept = run.leaves.refitted(state.first(curves.best_round, loss))
-    stopped_by = curves.reason if curves.is_over else "n_estimators"
+    stopped_by = run.stopped_by or "n_estimators"
     return Booster(state, in_user_units(kept, rows, loss), curves.history(), stopped_by)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from weald.ensembles.boosted_trees.parts.part_sums import (
 )
 from weald.ensembles.boosted_trees.parts.row_part import Bins
 from weald.ensembles.rounds.history import TRAIN_LOSS
-from weald.ensembles.rounds.loop import check_largest
+from weald.ensembles.rounds.loop import Numbered, check_largest
 from weald.ensembles.rounds.scoring import LOSS
 from weald.losses import BuiltinLoss
 from weald.trees import Forest, ForestBuilder, GrownTrees, TreeLimits
@@ -114,6 +114,20 @@ class PartsSettings:
         return self.holds_out or self.subsample < 1.0
 
 
+class RoundWatcher(Protocol):
+    """Looks at each round, and may end the run: a time limit, a progress bar."""
+
+    reason: str
+
+    def after(self, stage: Numbered) -> bool:
+        """Called after each round; True ends the run."""
+        ...
+
+
+class _Round(NamedTuple):
+    number: int
+
+
 class PartsRun:
     """Trains one booster on the rows of all parts.
 
@@ -126,6 +140,8 @@ class PartsRun:
         Training loss before the first and after each round; validation loss, if rows are held out.
     leaves : RefittedLeaves or None
         The leaf values of all rows, if rows are held out.
+    stopped_by : str or None
+        What ended the run; None: it goes on.
     n_restored : int
         How often parts were lost and made anew.
     """
@@ -145,17 +161,20 @@ class PartsRun:
             tol=settings.tol,
         )
         self.leaves: RefittedLeaves | None = None
+        self.watchers: list[RoundWatcher] = []
+        self.stopped_by: str | None = None
 
     def train(self) -> Forest:
         """Run all rounds; returns the trees in the units of the fit."""
         is_ready, n_lost = False, 0
-        while not is_ready or not self._is_over:
+        while not is_ready or self.stopped_by is None:
             try:
                 if is_ready:
                     self._round()
                 else:
                     self._begin()
                 is_ready, n_lost = True, 0
+                self.stopped_by = self._end()
             except PartsLost:
                 is_ready, n_lost = False, n_lost + 1
                 if n_lost > _MOST_LOSSES:
@@ -163,9 +182,15 @@ class PartsRun:
                 self.n_restored += 1
         return self._forest.build()
 
-    @property
-    def _is_over(self) -> bool:
-        return self.curves.is_over or self._n_rounds >= self._settings.n_estimators
+    def _end(self) -> str | None:
+        """What ends the run after this round, if anything does."""
+        last = _Round(self._n_rounds - 1)
+        ended_by = [one for one in self.watchers if last.number >= 0 and one.after(last)]
+        if self.curves.is_over:
+            return self.curves.reason
+        if ended_by:
+            return ended_by[0].reason
+        return "n_estimators" if self._n_rounds >= self._settings.n_estimators else None
 
     @property
     def _n_rounds(self) -> int:
@@ -191,7 +216,7 @@ class PartsRun:
         if self.leaves is not None:
             for of_tree in refitted:
                 self.leaves.add(*of_tree)
-            self._parts.ask("refit_step", [values[:, 0] for values, _ in refitted])
+            self._parts.ask("refit_step", number, [values[:, 0] for values, _ in refitted])
 
     def _draw(self, number: int) -> None:
         """Draw the rows of a round: at least one, also of those that are not held out."""
@@ -209,7 +234,7 @@ class PartsRun:
         Before the first round there are no trees.
         """
         values = [arrays["value"][:, 0] for arrays in trees]
-        sampled, of_losses, of_refit = self._parts.ask("step", values)
+        sampled, of_losses, of_refit = self._parts.ask("step", number, values)
         losses = {TRAIN_LOSS: self._train_loss.mean(sampled)}
         if not self._settings.holds_out:
             return losses, []
@@ -265,7 +290,7 @@ class PartsRun:
         """Begin a round at the scores of the trees so far."""
         forest = self._forest.build()
         refitted = None if self.leaves is None else self.leaves.refitted(forest)
-        self._parts.ask("start", forest, refitted)
+        self._parts.ask("start", forest, refitted, self._n_rounds)
         (saw_missing,) = self._parts.ask("code", bins)
         self._saw_missing = (saw_missing > 0).astype(np.uint8)
         self._grower = _native.PartsGrower(

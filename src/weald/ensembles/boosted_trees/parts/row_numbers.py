@@ -82,9 +82,10 @@ class NumberedRows:
 
     def make_keys(self) -> Answer:
         """Make the keys of the rows from their hashes and numbers."""
-        self._keys = np.empty_like(self._hashes)
-        self._keys[self._order] = _native.keys_of_copies(self._hashes, self._numbers)
-        del self._hashes, self._order, self._numbers
+        if self._keys is None:
+            self._keys = np.empty_like(self._hashes)
+            self._keys[self._order] = _native.keys_of_copies(self._hashes, self._numbers)
+            del self._hashes, self._order, self._numbers
         return ()
 
     def forget_keys(self) -> Answer:

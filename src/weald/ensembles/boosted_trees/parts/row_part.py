@@ -124,11 +124,12 @@ class RowPart(RefittedRows):
         answer: Answer = getattr(self._cuts, verb)(*arguments)
         return answer
 
-    def start(self, forest: Forest, refitted: Forest | None) -> Answer:
-        """Set the scores to those of the trees so far; of none, the base scores.
+    def start(self, forest: Forest, refitted: Forest | None, n_rounds: int) -> Answer:
+        """Set the scores to those of the trees of the rounds so far; of none, the base scores.
 
         `refitted`: the same trees with leaf values of all rows; None: leaves are not refitted.
         """
+        self._n_rounds = self._n_refitted = n_rounds
         self._scores = self._scores_of(forest)
         self._refit_scores = None if refitted is None else self._scores_of(refitted)
         self._drawn, self._copies = None, self._train_copies()
@@ -192,13 +193,16 @@ class RowPart(RefittedRows):
         answer: Answer = getattr(self._part, verb)(*arguments)
         return answer
 
-    def step(self, values: Sequence[Floats]) -> Answer:
-        """End a round: add the leaf values of its trees to the scores.
+    def step(self, number: int, values: Sequence[Floats]) -> Answer:
+        """End a round: add the leaf values of its trees to the scores, but not twice.
 
-        Returns the scores of the sample of the training loss, and the extremes of the losses of
-        rows held out and of the derivatives of the refit, whose sums `sum_up` tells.
+        Before the first round there are no trees. Returns the scores of the sample of the training
+        loss, and the extremes of the losses of rows held out and of the derivatives of the refit,
+        whose sums `sum_up` tells.
         """
-        self._add_values(self._scores, values)
+        if values and number == self._n_rounds:
+            self._add_values(self._scores, values)
+            self._n_rounds += 1
         sampled = self._scores[:, self._sampled]
         return sampled, self._extremes_of_losses(), self._extremes_of_refit()
 

@@ -18,18 +18,23 @@ class RefittedRows(RowLosses):
     ----------
     _refit_scores : float64 [scores, rows] or None
         The scores of the refitted trees so far; None: leaves are not refitted.
+    _n_refitted : int
+        Number of rounds in them.
     """
 
+    _n_refitted: int
     _refit_scores: Floats | None
     _gradient: Floats
     _hessian: Floats
     _has_hessian: bool
     _leaves: NDArray[np.int32]
 
-    def refit_step(self, values: Sequence[Floats]) -> Answer:
-        """Add the refitted leaf values of a round to the scores of refitted trees."""
+    def refit_step(self, number: int, values: Sequence[Floats]) -> Answer:
+        """Add the refitted leaf values of a round to the scores of refitted trees; not twice."""
         assert self._refit_scores is not None
-        self._add_values(self._refit_scores, values)
+        if number == self._n_refitted:
+            self._add_values(self._refit_scores, values)
+            self._n_refitted += 1
         return ()
 
     def _add_values(self, scores: Floats, values: Sequence[Floats]) -> None:
