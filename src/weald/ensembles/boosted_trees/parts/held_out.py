@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from weald.resampling import numbers_held_out
 
 # Counts of draws, over all strata, that are asked for at once, as a power of two.
-_MOST_COUNTS = 18
+_MOST_COUNTS = 16
 
 
 def hold_out_of_parts(parts: Any, sizes: NDArray[np.int64], fraction: float, *, seed: int) -> int:

@@ -147,6 +147,7 @@ class RowPart(RefittedRows):
         """Replace the columns by their bins; says which have missing values."""
         n_rows, n_columns = len(self._y), len(self._columns)
         self._cuts = None  # with the sorted columns that it keeps
+        self._mass = self._given = None  # bins are known and rows are numbered
         codes = _native.empty_codes(n_rows, n_columns)
         wide: dict[int, NDArray[np.uint16]] = {}
         for c in bins.wide:
