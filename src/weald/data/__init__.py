@@ -58,6 +58,7 @@ from weald.data.targets import (
 from weald.data.validation import (
     ValidationRows,
     ValidationSet,
+    target_in_units,
     validation_classes,
     validation_numbers,
     validation_vectors,
@@ -118,6 +119,7 @@ __all__ = [
     "sound_sparse",
     "steady",
     "table_for_predict",
+    "target_in_units",
     "unit_exponent",
     "unlabelled_rows",
     "validation_classes",

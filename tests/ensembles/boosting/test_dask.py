@@ -241,6 +241,8 @@ def test_bad_input(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         model.fit(dX, dy, da.from_array(np.where(np.arange(100) == 59, -2, 1), chunks=50))
     with pytest.raises(ValueError, match="offset is not supported on Dask collections"):
         model.fit(dX, dy, offset=dy)
+    with pytest.raises(TypeError, match=r"X_val is a Dask collection.*X_val.compute\(\)"):
+        model.fit(dX, dy, X_val=dX, y_val=dy)
     monkeypatch.setattr(parts_fit, "FOLD_ROWS", 0)  # no table is small
     with pytest.raises(ValueError, match=r"loss='quantile' is not supported.*squared_error"):
         BoostedTreesRegressor(**FAST, loss="quantile", quantile=0.5).fit(dX, dy)

@@ -41,13 +41,18 @@ def numbers(n: int, seed: int, *, copies: float = 0.0) -> Any:
 
 
 def check_same(
-    model: Any, X: Any, y: Any, n_parts: tuple[int, ...] = (1, 2, 7, 50), weight: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    n_parts: tuple[int, ...] = (1, 2, 7, 50),
+    weight: Any = None,
+    given: Any = (None, None, None),
 ) -> Any:
     """Compare a model of one table, and its curves, with those of parts, and return it."""
-    whole = model.fit(X, y, weight)
+    whole = model.fit(X, y, weight, *given)
     for n in n_parts:
         table = LocalTable(X, y, cut_points(len(X), n, seed=n), weight=weight)
-        on_parts = fit_on_partitions(type(model)(**model.get_params()), table)
+        on_parts = fit_on_partitions(type(model)(**model.get_params()), table, given)
         assert table.n_gathered == 0
         assert on_parts.fingerprint() == whole.fingerprint(), n
         assert on_parts.n_estimators_ == whole.n_estimators_
@@ -297,3 +302,37 @@ def test_time_limit_and_progress_bar(capsys: pytest.CaptureFixture[str]) -> None
     assert (model.stopped_by_, model.n_estimators_) == ("time_limit", 1)
     assert "round 1/5000" in (bar := capsys.readouterr().err)
     assert "validation loss" in bar
+
+
+@pytest.mark.parametrize("weighs", [False, True])
+def test_validation_sets_in_memory(weighs: bool) -> None:
+    """Missing values in other columns than in the training rows, and another unit of the target."""
+    X, y = numbers(600, seed=21)
+    X[:400] = np.nan_to_num(X[:400])
+    classes = np.digitize(y, [0.0, 1.5])
+    rng = np.random.default_rng(22)
+    weight = rng.gamma(1.0, size=400) if weighs else None
+    weight_val = rng.integers(0, 3, 200) if weighs else None
+    sets = {"a": X[400:500], "b": X[500:]}
+    for model, target in (
+        (made(BoostedTreesRegressor, subsample=0.6), y * 1e150),
+        (
+            made(
+                BoostedTreesRegressor, early_stopping=False, n_iter_no_change="auto", n_estimators=4
+            ),
+            y,
+        ),
+        (made(BoostedTreesClassifier, class_weight="balanced"), classes),
+    ):
+        given = X[400:], target[400:], weight_val
+        check_same(model, X[:400], target[:400], (1, 7), weight, given)
+    targets = {"a": classes[400:500], "b": classes[500:]}
+    model = made(BoostedTreesClassifier)
+    whole = check_same(model, X[:400], classes[:400], (7,), weight, (sets, targets, None))
+    assert list(whole.history_) == ["train loss", "a loss", "b loss"]
+    table = LocalTable(X[:400], classes[:400], [0, 200, 400])
+    with pytest.raises(ValueError, match="labels that are not in y"):
+        fit_on_partitions(model, table, (X[400:], classes[400:] + 5, None))
+    small = BoostedTreesClassifier(n_estimators=3, exact=True, n_jobs=1)
+    want = small.fit(X[:400], classes[:400], X_val=X[400:], y_val=classes[400:]).fingerprint()
+    assert fit_on_partitions(small, table, (X[400:], classes[400:], None)).fingerprint() == want

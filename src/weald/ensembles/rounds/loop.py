@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.cached import cached_property
-from weald.data import Rows, ValidationRows, as_one_array
+from weald.data import Rows, ValidationRows, as_one_array, target_in_units
 from weald.ensembles.base import Floats
 from weald.ensembles.counts_as_weights import warn_of_counts
 from weald.losses import Loss
@@ -241,14 +241,7 @@ def _with_validation(validation: ValidationRows, training: Training) -> Training
         weight = np.concatenate([weight, np.full(n, weight[0])])
     if keys is not None:
         keys = np.concatenate([keys, np.zeros((n, 2), dtype=np.uint64)])
-    with np.errstate(over="ignore"):
-        target = np.ldexp(validation.target, -rows.target_exponent)
-    if not np.isfinite(target).all():
-        raise ValueError(
-            f"y_val is out of scale with y: its largest magnitude is "
-            f"{np.abs(validation.target).max():g}, that of y "
-            f"{np.ldexp(np.abs(rows.target).max(), rows.target_exponent):g}. Check the units."
-        )
+    target = target_in_units(validation.target, rows.target_exponent)
     offset = rows.offset
     if offset is not None and validation.offset is not None:
         offset = np.concatenate([offset, validation.offset])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from weald.advice import advise
-from weald.data import Rows, refuse_no_weight
+from weald.data import Rows, refuse_no_weight, validation_classes, validation_numbers
 from weald.data.names import frame_names, remember_names
 from weald.data.selection import chosen_columns
 from weald.data.targets import advise_of_one_class
@@ -20,6 +20,8 @@ from weald.ensembles.boosted_trees.auto_settings import FOLD_ROWS, BoosterSettin
 from weald.ensembles.boosted_trees.boosted_parameters import regression_loss
 from weald.ensembles.boosted_trees.booster import Booster
 from weald.ensembles.boosted_trees.parts.column_facts import plan_of_parts
+from weald.ensembles.boosted_trees.parts.dask_tables import is_dask
+from weald.ensembles.boosted_trees.parts.given_sets import GivenSets
 from weald.ensembles.boosted_trees.parts.not_on_parts import NotOnPartsError
 from weald.ensembles.boosted_trees.parts.part_weights import (
     WeightFacts,
@@ -38,14 +40,18 @@ from weald.ensembles.boosted_trees.parts.table_facts import (
     weights_in,
 )
 from weald.ensembles.boosted_trees.trained_state import TrainedState
-from weald.ensembles.class_weights import refuse_no_class, weights_by_totals
+from weald.ensembles.class_weights import (
+    refuse_no_class,
+    validation_by_class,
+    weights_by_totals,
+)
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.rounds.loop import Training, check_can_hold_out
 from weald.ensembles.rounds.progress_bar import Bar
 from weald.ensembles.rounds.scoring import is_loss
 from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.rounds.tree_learners import in_user_units
-from weald.losses import BuiltinLoss, class_loss
+from weald.losses import BuiltinLoss, class_loss, refuse_targets
 from weald.resampling import seed_of
 
 # Parameters that a fit on partitions does not support, with the values that it does.
@@ -55,14 +61,8 @@ _ONLY: Mapping[str, Any] = {
     "metrics": None,
     "exact": False,
 }
-_BESIDE = (
-    "groups",
-    "offset",
-    "X_val",
-    "y_val",
-    "sample_weight_val",
-    "offset_val",
-)
+# X_val, y_val and sample_weight_val of `fit`, in memory.
+Given = tuple[Any, Any, Any]
 _SMOOTH = ("squared_error", "poisson", "gamma", "tweedie", "log_loss", "exponential")
 
 
@@ -125,16 +125,31 @@ class PartitionedTable(Protocol):
         ...
 
 
-def fit_on_dask(model: Model, X: Any, y: Any, sample_weight: Any, *beside: Any) -> Model:
-    """Fit a model on Dask collections; `beside` are the further arguments of `fit`."""
-    _check_beside(beside)
+def fit_on_dask(
+    model: Model,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    offset: Any,
+    X_val: Any,
+    y_val: Any,
+    sample_weight_val: Any,
+    offset_val: Any,
+) -> Model:
+    """Fit a model on Dask collections, with the arguments of `fit`."""
+    _refuse({"groups": groups, "offset": offset, "offset_val": offset_val})
+    given = (X_val, y_val, sample_weight_val)
+    _check_in_memory(given)
     frame_names(X)  # refuses names that are not unique
     # Not before: it imports Dask.
     tables = importlib.import_module("weald.ensembles.boosted_trees.parts.dask_parts")
-    return fit_on_partitions(model, tables.DaskTable(X, y, sample_weight))
+    return fit_on_partitions(model, tables.DaskTable(X, y, sample_weight), given)
 
 
-def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
+def fit_on_partitions(
+    model: Model, table: PartitionedTable, given: Given = (None, None, None)
+) -> Model:
     """Fit a model; it is that of the same rows in one table in memory.
 
     Small tables are fetched and fitted in memory if parts do not support the settings.
@@ -145,6 +160,8 @@ def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
         Its fitted attributes are set.
     table : PartitionedTable
         Columns and targets.
+    given : tuple
+        X_val, y_val and sample_weight_val, in memory.
 
     Returns
     -------
@@ -160,12 +177,12 @@ def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
         raise ValueError("X and y have no rows: all partitions are empty.")
     refuse_no_weight(sum(one.n_kept for one in every))
     try:
-        _fit(model, table, every, chosen, loss)
+        _fit(model, table, every, chosen, loss, given)
     except NotOnPartsError:
         if n_rows > FOLD_ROWS:
             raise
         X, y, sample_weight = table.gathered()
-        model.fit(X, y, sample_weight)
+        model.fit(X, y, sample_weight, *given)
     return model
 
 
@@ -175,13 +192,15 @@ def _fit(
     every: Sequence[TableFacts],
     chosen: NDArray[np.bool_] | None,
     loss: Any,
+    given: Given,
 ) -> None:
     """Fit on the partitions; `every` are the facts of each."""
     _check_supported(model)
     facts = [one for one in every if one.n_rows]
     agreed = _agreed(model, facts, loss)
     rows = _stand_in(agreed, table.n_columns, 1.0)
-    settings = model._settings(rows, agreed.loss, None, model._n_classes)
+    # What is chosen depends on whether there is a validation set only, which is read later.
+    settings = model._settings(rows, agreed.loss, given[0], model._n_classes)
     _check_settings(model, settings, agreed.loss)
     numbers_levels = model._numbers_levels if settings.target_statistics else None
     n_read = sum(one.n_rows for one in facts)
@@ -190,12 +209,13 @@ def _fit(
     may_repeat = settings.min_samples_leaf <= 1 and not any(model._plan.levels)
     rule = WeightRule.agreed(agreed.weights, agreed.class_weight, may_repeat=may_repeat)
     rows = _stand_in(agreed, table.n_columns, rule.weight_unit)
+    sets = _given_sets(model, given, agreed)
     if model._n_classes == 1:
         model._keep_constant(rows, agreed.loss)
         return
     spec = PartSpec(model._plan, agreed.target, agreed.loss, model.n_jobs, rule)
     parts = table.parts([agreed.n_used_of(one) for one in every], spec)
-    _train(model, parts, rows, settings, agreed, has_weights=rule.has_factors)
+    _train(model, parts, rows, settings, agreed, sets, has_weights=rule.has_factors)
 
 
 def _set_columns(model: Any, table: PartitionedTable) -> None:
@@ -211,14 +231,16 @@ def _train(
     rows: Rows,
     settings: BoosterSettings,
     agreed: _Agreed,
+    sets: GivenSets | None,
     *,
     has_weights: bool,
 ) -> None:
     """Train all rounds, and set the fitted attributes."""
     loss = agreed.loss
-    model._check_scoring(loss, has_validation=settings.early_stopping)
+    model._check_scoring(loss, has_validation=settings.early_stopping or sets is not None)
     settings.advise_of_unused(model)
-    held_fraction = model.validation_fraction if settings.early_stopping else None
+    holds_out = settings.early_stopping and sets is None
+    held_fraction = model.validation_fraction if holds_out else None
     draws = held_fraction is not None or settings.subsample < 1.0
     seed = seed_of(model._seed_after(None)) if draws or settings.max_features is not None else 0
     if held_fraction is not None:
@@ -243,6 +265,7 @@ def _train(
             float(model.tol),
             has_weights=has_weights,
         ),
+        sets,
     )
     if model.time_limit is not None:
         run.watchers.append(TimeLimit(float(model.time_limit)))
@@ -265,15 +288,19 @@ def _train(
         model._plan,
         getattr(model, "classes_", None),
     )
-    model._keep(_booster(state, run, rows, loss), loss, settings)
+    model._keep(_booster(state, run, rows, loss, settings), loss, settings)
     advise_of_constant(model, rows)
 
 
-def _booster(state: TrainedState, run: PartsRun, rows: Rows, loss: BuiltinLoss) -> Booster:
-    """The best rounds, with leaf values estimated on all rows."""
+def _booster(
+    state: TrainedState, run: PartsRun, rows: Rows, loss: BuiltinLoss, settings: BoosterSettings
+) -> Booster:
+    """The best rounds, with leaf values estimated on all rows if rows were held out."""
     kept, curves = state.forest, run.curves
+    if settings.early_stopping:
+        kept = state.first(curves.best_round, loss)
     if run.leaves is not None:
-        kept = run.leaves.refitted(state.first(curves.best_round, loss))
+        kept = run.leaves.refitted(kept)
     stopped_by = run.stopped_by or "n_estimators"
     return Booster(state, in_user_units(kept, rows, loss), curves.history(), stopped_by)
 
@@ -321,13 +348,39 @@ def _smooth(loss: Any) -> BuiltinLoss:
     return cast(BuiltinLoss, loss)
 
 
-def _check_beside(beside: Sequence[Any]) -> None:
+def _refuse(given: Mapping[str, Any]) -> None:
     """Raise for arguments of `fit` that parts do not support."""
-    for name, value in zip(_BESIDE, beside, strict=True):
+    for name, value in given.items():
         if value is not None:
             raise ValueError(
                 f"{name} is not supported on Dask collections. Leave it out, or fit on one table."
             )
+
+
+def _check_in_memory(given: Given) -> None:
+    """Raise for validation sets that are Dask collections."""
+    for name, value in zip(("X_val", "y_val", "sample_weight_val"), given, strict=True):
+        values = value.values() if isinstance(value, dict) else [value]
+        if any(is_dask(one) for one in values):
+            raise TypeError(
+                f"{name} is a Dask collection; validation sets must be in memory. Pass "
+                f"{name}.compute(), or leave it out: rows of X are then held out."
+            )
+
+
+def _given_sets(model: Any, given: Given, agreed: _Agreed) -> GivenSets | None:
+    """The validation sets that were passed to `fit`, if any."""
+    classes = agreed.target.classes
+    if classes is None:
+        validation = validation_numbers(model, *given)
+        if validation is not None:
+            refuse_targets(agreed.loss, validation.target, "y_val")
+    else:
+        read = validation_classes(model, *given, classes)
+        validation = validation_by_class(read, agreed.class_weight)
+    if validation is None or model._n_classes == 1:
+        return None
+    return GivenSets(validation, agreed.loss, agreed.target.exponent)
 
 
 def _check_supported(model: Any) -> None:

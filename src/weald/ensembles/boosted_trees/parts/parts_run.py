@@ -14,6 +14,7 @@ from weald.data.validation import ONE_SET
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.curves import Patience, StoppingCurves
 from weald.ensembles.boosted_trees.leaf_refit import RefittedLeaves
+from weald.ensembles.boosted_trees.parts.given_sets import GivenSets
 from weald.ensembles.boosted_trees.parts.held_out import hold_out_of_parts
 from weald.ensembles.boosted_trees.parts.merging import Answer
 from weald.ensembles.boosted_trees.parts.part_cuts import found_cuts
@@ -146,17 +147,19 @@ class PartsRun:
         How often parts were lost and made anew.
     """
 
-    def __init__(self, parts: Parts, settings: PartsSettings) -> None:
-        self._parts, self._settings = parts, settings
+    def __init__(
+        self, parts: Parts, settings: PartsSettings, given: GivenSets | None = None
+    ) -> None:
+        self._parts, self._settings, self._given = parts, settings, given
         self._bins: Bins | None = None
         self._content: list[int] | None = None
         self.n_restored = 0
-        names = [TRAIN_LOSS, VALIDATION_LOSS] if settings.holds_out else [TRAIN_LOSS]
+        watched = [VALIDATION_LOSS] if settings.holds_out else given.names if given else []
         self.curves = StoppingCurves(
             settings.loss,
             settings.target_exponent,
-            dict.fromkeys(names, True),
-            watched=VALIDATION_LOSS if settings.holds_out else None,
+            dict.fromkeys([TRAIN_LOSS, *watched], True),
+            watched=watched[0] if watched else None,
             patience=settings.patience,
             tol=settings.tol,
         )
@@ -212,11 +215,21 @@ class PartsRun:
         check_largest(trees.take_steps(loss.name, loss.parameter, rate), number, rate)
         losses, refitted = self._end_of_round(kept.arrays(), number)
         self._forest.add_round(trees)
+        if self._given is not None:
+            self._given.add(self._alone(trees))
+            losses |= self._given.losses()
         self.curves.append(losses)
         if self.leaves is not None:
             for of_tree in refitted:
                 self.leaves.add(*of_tree)
             self._parts.ask("refit_step", number, [values[:, 0] for values, _ in refitted])
+
+    def _alone(self, trees: GrownTrees) -> Forest:
+        """The trees of a round, without base scores."""
+        base = np.zeros(self._settings.loss.n_scores)
+        forest = ForestBuilder(base, self._settings.plan.n_columns)
+        forest.add_round(trees)
+        return forest.build()
 
     def _draw(self, number: int) -> None:
         """Draw the rows of a round: at least one, also of those that are not held out."""
@@ -273,7 +286,11 @@ class PartsRun:
             parts.ask("forget_keys")
         self._start(self._bins)
         if not self.curves.curves[TRAIN_LOSS]:
-            self.curves.append(self._end_of_round([], 0)[0])
+            losses, _ = self._end_of_round([], 0)
+            if self._given is not None:
+                self._given.start(self._forest.build().base_score)
+                losses |= self._given.losses()
+            self.curves.append(losses)
 
     def _hold_out(self) -> int:
         settings = self._settings
@@ -293,6 +310,8 @@ class PartsRun:
         self._parts.ask("start", forest, refitted, self._n_rounds)
         (saw_missing,) = self._parts.ask("code", bins)
         self._saw_missing = (saw_missing > 0).astype(np.uint8)
+        if self._given is not None:
+            self._saw_missing |= self._given.has_missing
         self._grower = _native.PartsGrower(
             n_bins=bins.n_bins,
             params=self._settings.limits.as_params("newton", 1),
