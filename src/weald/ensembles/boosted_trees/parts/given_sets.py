@@ -1,4 +1,4 @@
-"""Validation sets that were passed to a fit on parts: their rows are in the memory of the client."""
+"""Validation sets that were passed to a fit on parts: their rows are in the client's memory."""
 
 import numpy as np
 
