@@ -336,3 +336,12 @@ def test_validation_sets_in_memory(weighs: bool) -> None:
     small = BoostedTreesClassifier(n_estimators=3, exact=True, n_jobs=1)
     want = small.fit(X[:400], classes[:400], X_val=X[400:], y_val=classes[400:]).fingerprint()
     assert fit_on_partitions(small, table, (X[400:], classes[400:], None)).fingerprint() == want
+
+
+def test_training_loss_of_a_sample_of_copies() -> None:
+    """No few columns tell so many rows apart: keys are made for the sample alone."""
+    y = np.arange(6_000) % 3
+    model = BoostedTreesClassifier(quality="fast", n_estimators=2, n_jobs=1)
+    check_same(model, np.ones((6_000, 2)), y, (3,))
+    weight = np.arange(6_000) % 5 + 0.5
+    check_same(model, np.ones((6_000, 2)), y, (3,), weight)
