@@ -5,6 +5,8 @@
 // fit.
 #include "bindings/border.hpp"
 #include "bindings/grown_trees.hpp"
+#include "bindings/limbs.hpp"
+#include "bindings/part_answers.hpp"
 #include "bindings/tree_params.hpp"
 #include "criteria/criteria.hpp"
 #include "engine/part.hpp"
@@ -13,23 +15,6 @@
 
 namespace weald::bindings {
 namespace {
-
-constexpr int n_limbs = 4;
-
-using Integers = std::vector<std::int64_t>;
-
-void add_limbs(Integers& to, weald::Int128 x) {
-  for (int i = 0; i + 1 < n_limbs; ++i)
-    to.push_back(static_cast<std::int64_t>(static_cast<std::uint32_t>(x >> (32 * i))));
-  to.push_back(static_cast<std::int64_t>(x >> (32 * (n_limbs - 1))));
-}
-
-weald::Int128 of_limbs(const std::int64_t* limbs) {
-  weald::Int128 x = 0;
-  for (int i = 0; i < n_limbs; ++i)
-    x += static_cast<weald::Int128>(limbs[i]) * (weald::Int128{1} << (32 * i));
-  return x;
-}
 
 target::Cells cells_named(const std::string& name) {
   require(name == "automatic" || name == "packed" || name == "wide", "unknown cells");
@@ -51,50 +36,28 @@ data::Categories with_levels(data::Categories categories,
   return categories;
 }
 
-// Extremes as [largest weight, largest sum, whether a weight is negative] and [copies].
-target::Extremes extremes_of(const Vector<double>& most, std::int64_t copies) {
-  require(most.shape(0) == 3 && copies >= 0, "extremes must hold three numbers");
-  target::Extremes all;
-  all.weight = most.data()[0];
-  all.sum = most.data()[1];
-  all.has_negative_weight = most.data()[2] != 0.0;
-  all.copies = copies;
-  return all;
-}
-
-// As [sum exponent, weight exponent, sum bits, weight bits]; empty: not packed.
-Integers numbers_of(const std::optional<target::Rounding>& rounding) {
-  if (!rounding) return {};
-  return {rounding->sum_exponent, rounding->weight_exponent, rounding->sum_bits,
-          rounding->weight_bits};
-}
-
-std::optional<target::Rounding> rounding_of(const Vector<std::int64_t>& numbers) {
-  if (numbers.shape(0) == 0) return {};
-  require(numbers.shape(0) == 4, "a rounding has four numbers");
-  const std::int64_t* const n = numbers.data();
-  for (int i = 0; i < 4; ++i) require(n[i] >= -2000 && n[i] <= 2000, "a rounding is out of range");
-  return target::Rounding{static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]),
-                          static_cast<int>(n[3])};
-}
-
 // A division as [node, left child, column, bin, missing left, counts left, looks on].
 constexpr int division_size = 7;
 
 class Part {
  public:
-  Part(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
+  Part(std::optional<Vector<weald::Code>> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
        std::optional<Vector<std::uint8_t>> is_category, std::vector<std::int32_t> wide_columns,
        std::vector<Vector<std::uint16_t>> wide_codes, const std::vector<std::int32_t>& n_levels,
-       int n_threads)
+       int n_threads, bool by_columns)
       : codes_(std::move(codes)), n_bins_(std::move(n_bins)), wide_codes_(std::move(wide_codes)) {
     const auto n_columns = static_cast<std::int64_t>(n_bins_.shape(0));
     require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
             "a part must have between 1 and 2^32 - 2 rows");
-    require(n_columns >= 1 && static_cast<std::int64_t>(codes_.shape(0)) ==
-                                  weald::Codes::bytes(n_rows, n_columns),
+    require(n_columns >= 1, "a part must have a column");
+    weald::Codes view{nullptr, n_rows, static_cast<int>(n_columns), n_bins_.data()};
+    if (!codes_) {
+      run([&] { part_.emplace(view, data::Categories(), checked_threads(n_threads)); });
+      return;
+    }
+    require(static_cast<std::int64_t>(codes_->shape(0)) == weald::Codes::bytes(n_rows, n_columns),
             "codes must have one byte per row and column plus seven bytes of padding");
-    const weald::Codes view{codes_.data(), n_rows, static_cast<int>(n_columns), n_bins_.data()};
+    view.data = codes_->data();
     saw_missing_ = check_codes(view, checked_threads(n_threads));
     data::Categories categories =
         with_levels(checked_categories(view, is_category, wide_columns, wide_codes_), n_levels);
@@ -102,7 +65,7 @@ class Part {
       saw_missing_[wide.column] =
           std::find(wide.codes, wide.codes + n_rows, 0) != wide.codes + n_rows;
     is_category_ = categories.is_category;
-    run([&] { part_.emplace(view, std::move(categories), n_threads); });
+    run([&] { part_.emplace(view, std::move(categories), n_threads, by_columns); });
   }
 
   auto saw_missing() const { return give(std::vector<std::uint8_t>(saw_missing_)); }
@@ -117,6 +80,7 @@ class Part {
     gradient_ = std::move(gradient);
     hessian_ = std::move(hessian);
     is_written_ = false;
+    has_target_ = true;
     target::Extremes own;
     run([&] { own = part_->look(target, cells_named(cells)); });
     const double negative = own.has_negative_weight ? 1.0 : 0.0;
@@ -139,20 +103,43 @@ class Part {
   // Returns the histogram of all rows, too, which is wanted next.
   nb::tuple write(Vector<double> most, std::int64_t copies, Vector<std::int64_t> rounding,
                   bool needs_count) {
-    Integers totals;
-    const target::Extremes all = extremes_of(most, copies);
-    const std::optional<target::Rounding> way = rounding_of(rounding);
-    run([&] {
-      part_->set_scales(all);
-      const std::int64_t* const sums = part_->write(all, way, needs_count);
-      totals.assign(sums, sums + part_->cell_size());
-    });
-    is_written_ = true;
+    Integers totals = written(most, copies, rounding, needs_count);
     return nb::make_tuple(give(std::move(totals)), add_rows(0)[0]);
+  }
+
+  // What divisions made of the part: its rows node by node, and where each node begins and ends.
+  nb::tuple rows_of_nodes() const {
+    require(is_written_, "write comes before rows_of_nodes");
+    std::vector<weald::Row> rows(part_->rows(), part_->rows() + part_->n_rows());
+    Integers ranges;
+    for (const auto& [begin, end] : part_->nodes()) ranges.insert(ranges.end(), {begin, end});
+    return nb::make_tuple(give(std::move(rows)), give(std::move(ranges), {ranges.size() / 2, 2}));
+  }
+
+  // After `look`, as `write`, and with the rows of nodes that another part of the same rows had.
+  void restore(Vector<double> most, std::int64_t copies, Vector<std::int64_t> rounding,
+               bool needs_count, std::optional<Vector<weald::Row>> rows,
+               std::optional<Matrix<std::int64_t>> ranges) {
+    require(rows.has_value() == ranges.has_value(), "rows and ranges are given together");
+    written(most, copies, rounding, needs_count);
+    if (!rows) return;
+    const std::int64_t n_rows = part_->n_rows();
+    const weald::Row* const first = rows->data();
+    require(static_cast<std::int64_t>(rows->shape(0)) == n_rows &&
+                *std::max_element(first, first + n_rows) < n_rows,
+            "rows must be the numbers of all rows");
+    std::vector<engine::Part::Range> nodes;
+    for (std::size_t i = 0; i < ranges->shape(0) && ranges->shape(1) == 2; ++i)
+      nodes.push_back({ranges->data()[2 * i], ranges->data()[2 * i + 1]});
+    require(!nodes.empty() && nodes[0].size() == n_rows, "the first node must hold all rows");
+    for (const auto& [begin, end] : nodes)
+      require(begin >= 0 && begin <= end && end <= n_rows, "a node is out of range");
+    run([&] { part_->restore(first, std::move(nodes)); });
   }
 
   nb::tuple add_rows(int node) {
     check_node(node);
+    require(part_->has_codes(), "the part has no codes");
     Integers cells(static_cast<std::size_t>(part_->n_cells()), 0);
     run([&] { part_->add_rows(node, cells.data()); });
     return nb::make_tuple(give(std::move(cells)));
@@ -179,6 +166,7 @@ class Part {
       n_looking += one[6] != 0;
     }
     require(is_written_, "write comes before divide");
+    require(part_->has_codes(), "the part has no codes");
     Integers n_left(n), cells(static_cast<std::size_t>(n_looking * part_->n_cells()), 0);
     run([&] {
       std::int64_t* to = cells.data();
@@ -192,6 +180,7 @@ class Part {
 
   nb::tuple copies_by_code(int node) {
     check_node(node);
+    require(part_->has_codes(), "the part has no codes");
     Integers counts(static_cast<std::size_t>(part_->n_codes()), 0);
     run([&] { part_->add_copies(node, counts.data()); });
     return nb::make_tuple(give(std::move(counts)));
@@ -211,6 +200,22 @@ class Part {
   }
 
  private:
+  // Write the integers of the rows; returns their sums.
+  Integers written(const Vector<double>& most, std::int64_t copies,
+                   const Vector<std::int64_t>& rounding, bool needs_count) {
+    require(has_target_, "look comes before write");
+    Integers totals;
+    const target::Extremes all = extremes_of(most, copies);
+    const std::optional<target::Rounding> way = rounding_of(rounding);
+    run([&] {
+      part_->set_scales(all);
+      const std::int64_t* const sums = part_->write(all, way, needs_count);
+      totals.assign(sums, sums + part_->cell_size());
+    });
+    is_written_ = true;
+    return totals;
+  }
+
   void check_node(int node) const {
     require(is_written_, "write comes before questions about nodes");
     require(node >= 0 && node < part_->n_nodes(), "unknown node");
@@ -237,13 +242,13 @@ class Part {
     return split;
   }
 
-  Vector<weald::Code> codes_;
+  std::optional<Vector<weald::Code>> codes_;
   Vector<std::int32_t> n_bins_;
   std::vector<Vector<std::uint16_t>> wide_codes_;
   std::vector<std::uint8_t> saw_missing_, is_category_;
   Vector<double> gradient_;
   std::optional<Vector<double>> hessian_;
-  bool is_written_ = false;
+  bool has_target_ = false, is_written_ = false;
   std::optional<engine::Part> part_;
 };
 
@@ -438,15 +443,19 @@ class PartsGrower {
 
 void bind_parts(nb::module_& m) {
   nb::class_<Part>(m, "Part")
-      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>,
+      .def(nb::init<std::optional<Vector<weald::Code>>, std::int64_t, Vector<std::int32_t>,
                     std::optional<Vector<std::uint8_t>>, std::vector<std::int32_t>,
-                    std::vector<Vector<std::uint16_t>>, const std::vector<std::int32_t>&, int>(),
-           nb::kw_only(), "codes"_a, "n_rows"_a, "n_bins"_a, "is_category"_a.none(),
-           "wide_columns"_a, "wide_codes"_a, "n_levels"_a, "n_threads"_a)
+                    std::vector<Vector<std::uint16_t>>, const std::vector<std::int32_t>&, int,
+                    bool>(),
+           nb::kw_only(), "codes"_a.none(), "n_rows"_a, "n_bins"_a, "is_category"_a.none(),
+           "wide_columns"_a, "wide_codes"_a, "n_levels"_a, "n_threads"_a, "by_columns"_a = true)
       .def("saw_missing", &Part::saw_missing)
       .def("look", &Part::look, "gradient"_a, "hessian"_a.none(), "cells"_a)
       .def("coarse_sums", &Part::coarse_sums, "most"_a, "copies"_a)
       .def("write", &Part::write, "most"_a, "copies"_a, "rounding"_a, "needs_count"_a)
+      .def("rows_of_nodes", &Part::rows_of_nodes)
+      .def("restore", &Part::restore, "most"_a, "copies"_a, "rounding"_a, "needs_count"_a,
+           "rows"_a.none(), "ranges"_a.none())
       .def("add_rows", &Part::add_rows, "node"_a)
       .def("divide", &Part::divide, "divisions"_a, "first_word"_a, "words"_a)
       .def("copies_by_code", &Part::copies_by_code, "node"_a)

@@ -18,9 +18,9 @@ constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
 
 }  // namespace
 
-Part::Part(const Codes& codes, data::Categories categories, int n_threads)
+Part::Part(const Codes& codes, data::Categories categories, int n_threads, bool by_columns)
     : codes_(codes), categories_(std::move(categories)), n_threads_(n_threads) {
-  if (codes.n_rows * codes.n_columns > columns_bytes) return;
+  if (!by_columns || !has_codes() || codes.n_rows * codes.n_columns > columns_bytes) return;
   columns_ = data::columns_of(codes, n_threads);
   codes_.columns = columns_.data();
 }

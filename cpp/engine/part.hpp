@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/memory.hpp"
@@ -19,7 +20,10 @@ namespace weald::engine {
 // parts.
 class Part {
  public:
-  Part(const Codes& codes, data::Categories categories, int n_threads);
+  // `by_columns`: divide rows by a copy of few codes, column by column, which is worth making for a
+  // part that is kept. Codes without data are those of a part that is asked for neither histograms
+  // nor divisions.
+  Part(const Codes& codes, data::Categories categories, int n_threads, bool by_columns = true);
 
   // Begin a tree on gradients; then set the scales, which are those of the extremes of all parts.
   target::Extremes look(const target::Target& target, target::Cells cells);
@@ -31,7 +35,22 @@ class Part {
   const std::int64_t* write(const target::Extremes& all,
                             const std::optional<target::Rounding>& rounding, bool needs_count);
 
+  // Where the rows of each node lie among `rows`; its children's are in its range, too.
+  struct Range {
+    std::int64_t begin = 0, end = 0;
+    std::int64_t size() const { return end - begin; }
+  };
+  // What a tree has made of the part so far; and the way back to it, after the integers of the rows
+  // were written.
+  const Row* rows() const { return rows_.at(0); }
+  const std::vector<Range>& nodes() const { return nodes_; }
+  void restore(const Row* rows, std::vector<Range> nodes) {
+    rows_.start(n_rows(), rows, n_rows());
+    nodes_ = std::move(nodes);
+  }
+
   std::int64_t n_rows() const { return codes_.n_rows; }
+  bool has_codes() const { return codes_.data != nullptr; }
   int n_columns() const { return codes_.n_columns; }
   int n_nodes() const { return static_cast<int>(nodes_.size()); }
   int n_codes(int column) const { return layout_->levels_of(column) + 1; }
@@ -52,10 +71,6 @@ class Part {
                 std::int32_t* leaf_of_row) const;
 
  private:
-  struct Range {
-    std::int64_t begin = 0, end = 0;
-    std::int64_t size() const { return end - begin; }
-  };
   int threads_for(std::int64_t n) const;
   std::int64_t* cells_of(int worker);
   void add_all(std::int64_t* cells);
