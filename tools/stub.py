@@ -35,6 +35,7 @@ RETURNS = {
             "copies_by_code",
             "divide",
             "look",
+            "rows_of_nodes",
             "sums_of_leaves",
             "write",
         ),

@@ -683,7 +683,7 @@ class Part:
     def __init__(
         self,
         *,
-        codes: NDArray[numpy.uint8],
+        codes: NDArray[numpy.uint8] | None,
         n_rows: int,
         n_bins: NDArray[numpy.int32],
         is_category: NDArray[numpy.uint8] | None,
@@ -691,6 +691,7 @@ class Part:
         wide_codes: Sequence[NDArray[numpy.uint16]],
         n_levels: Sequence[int],
         n_threads: int,
+        by_columns: bool = True,
     ) -> None: ...
     def saw_missing(self) -> NDArray[numpy.uint8]: ...
     def look(
@@ -706,6 +707,16 @@ class Part:
         rounding: NDArray[numpy.int64],
         needs_count: bool,
     ) -> tuple[NDArray[Any], ...]: ...
+    def rows_of_nodes(self) -> tuple[NDArray[Any], ...]: ...
+    def restore(
+        self,
+        most: NDArray[numpy.float64],
+        copies: int,
+        rounding: NDArray[numpy.int64],
+        needs_count: bool,
+        rows: NDArray[numpy.uint32] | None,
+        ranges: NDArray[numpy.int64] | None,
+    ) -> None: ...
     def add_rows(self, node: int) -> tuple[NDArray[Any], ...]: ...
     def divide(
         self,

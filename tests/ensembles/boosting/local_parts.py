@@ -21,6 +21,8 @@ def cut_points(n_rows: int, n_parts: int, seed: int) -> list[int]:
 class LocalTable:
     """A table in parts; after `loses_after` questions, the parts are lost once."""
 
+    kind, instead = "tables of a test", "fit on one table"
+
     def __init__(self, X: Any, y: Any, points: Sequence[int], loses_after: int = 0) -> None:
         rows = [slice(begin, end) for begin, end in pairwise(points)]
         is_frame = hasattr(X, "iloc")

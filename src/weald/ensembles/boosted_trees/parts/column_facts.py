@@ -111,10 +111,10 @@ def _column_of(
         return Number(has_values=False)
     first_part, first = present[0]
     for i, one in present[1:]:
-        if _way(one, is_category) != _way(first, is_category):
+        if nature_of(one) != nature_of(first):
             raise TypeError(
-                f"{first.label} holds {_said(first)} in partition {first_part} and {_said(one)} in "
-                f"partition {i}. Give all partitions the same type, for example by .astype."
+                f"{first.label} holds {said_of(first)} in partition {first_part} and "
+                f"{said_of(one)} in partition {i}. Give all partitions the same type, for example by .astype."
             )
     if is_read_as_category(first.kind, is_category):
         return _category_of(present, is_category, n_rows, rule)
@@ -130,14 +130,15 @@ def _column_of(
     return Span() if first.kind is Kind.SPAN else Number()
 
 
-def _way(facts: ColumnFacts, is_category: bool | None) -> object:
-    """What must be the same in all parts."""
-    if is_read_as_category(facts.kind, is_category):
-        return isinstance(next(iter(facts.levels or ())), str)
+def nature_of(facts: ColumnFacts) -> object:
+    """What must be the same in all parts that have values."""
+    if facts.levels is not None:
+        return isinstance(next(iter(facts.levels)), str)
     return facts.kind, facts.order, facts.zone
 
 
-def _said(facts: ColumnFacts) -> str:
+def said_of(facts: ColumnFacts) -> str:
+    """The nature of a column in messages."""
     if facts.levels:
         return "text" if isinstance(next(iter(facts.levels)), str) else "numbers as categories"
     more = facts.order if facts.order is not None else facts.zone

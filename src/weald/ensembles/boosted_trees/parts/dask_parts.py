@@ -85,6 +85,8 @@ class DaskTable:
         Columns and targets, in the same partitions.
     """
 
+    kind, instead = "Dask collections", "fit on one table"
+
     def __init__(self, X: Any, y: Any) -> None:
         try:
             self._client = get_client()

@@ -1,4 +1,4 @@
-"""The fit of boosted trees on the partitions of Dask collections."""
+"""The fit of boosted trees on tables in partitions: Dask collections, and what is streamed."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +12,16 @@ from sklearn.base import is_classifier
 from weald.advice import advise
 from weald.data import Rows
 from weald.data.names import frame_names, remember_names
+from weald.data.parts.parts import Parts as TableInParts
 from weald.data.selection import chosen_columns
 from weald.data.targets import advise_of_one_class
 from weald.ensembles.boosted_trees.auto_settings import BoosterSettings, is_auto
 from weald.ensembles.boosted_trees.boosted_parameters import regression_loss
 from weald.ensembles.boosted_trees.booster import Booster
 from weald.ensembles.boosted_trees.parts.column_facts import plan_of_parts
+from weald.ensembles.boosted_trees.parts.dask_tables import is_dask
 from weald.ensembles.boosted_trees.parts.parts_run import Parts, PartsRun, PartsSettings
+from weald.ensembles.boosted_trees.parts.streaming import streamed_table
 from weald.ensembles.boosted_trees.parts.table_facts import (
     PartSpec,
     TableFacts,
@@ -34,7 +37,8 @@ from weald.ensembles.rounds.loop import Training
 from weald.ensembles.rounds.tree_learners import in_user_units
 from weald.losses import BuiltinLoss, class_loss, times_power, unit_of_losses
 
-# Parameters that a fit on partitions does not support, with the values that it does.
+# Parameters that a fit on partitions does not support, with the values that it does; Dask supports
+# none of the progress either.
 _ONLY: Mapping[str, Any] = {
     "class_weight": None,
     "warm_start": False,
@@ -42,8 +46,8 @@ _ONLY: Mapping[str, Any] = {
     "time_limit": None,
     "metrics": None,
     "exact": False,
-    "verbose": 0,
 }
+_ONLY_ON_DASK: Mapping[str, Any] = {"verbose": 0}
 _BESIDE = (
     "sample_weight",
     "groups",
@@ -71,8 +75,13 @@ Model = TypeVar("Model", bound=Any)
 
 
 class PartitionedTable(Protocol):
-    """A table in partitions: its columns, and what is asked of its rows."""
+    """A table in partitions: its columns, and what is asked of its rows.
 
+    `kind` and `instead` say in messages what it is, and what to do about what it does not support.
+    """
+
+    kind: str
+    instead: str
     n_columns: int
     names: list[Any] | None
 
@@ -85,13 +94,25 @@ class PartitionedTable(Protocol):
         ...
 
 
-def fit_on_dask(model: Model, X: Any, y: Any, *beside: Any) -> Model:
-    """Fit a model on Dask collections; `beside` are the further arguments of `fit`."""
-    _check_supported(model, beside)
-    frame_names(X)  # refuses names that are not unique
-    # Not before: it imports Dask.
-    tables = importlib.import_module("weald.ensembles.boosted_trees.parts.dask_parts")
-    return fit_on_partitions(model, tables.DaskTable(X, y))
+def fit_in_parts(model: Any, X: Any, y: Any, *beside: Any) -> bool:
+    """Fit a model on Dask collections, or on a table that does not fit into memory.
+
+    `beside` are the further arguments of `fit`. Returns False, and does nothing, for all others.
+    """
+    if is_dask(X):
+        frame_names(X)  # refuses names that are not unique
+        # Not before: it imports Dask.
+        tables = importlib.import_module("weald.ensembles.boosted_trees.parts.dask_parts")
+        _check_supported(model, beside, tables.DaskTable, {**_ONLY, **_ONLY_ON_DASK})
+        fit_on_partitions(model, tables.DaskTable(X, y))
+        return True
+    table = streamed_table(model, X, y) if isinstance(X, TableInParts) else None
+    if table is None:
+        return False
+    _check_supported(model, beside, table, _ONLY)
+    with table:
+        fit_on_partitions(model, table)
+    return True
 
 
 def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
@@ -108,17 +129,17 @@ def fit_on_partitions(model: Model, table: PartitionedTable) -> Model:
     -------
     model
     """
-    loss = None if is_classifier(model) else _smooth(regression_loss(model))
+    loss = None if is_classifier(model) else _smooth(regression_loss(model), table)
     _set_columns(model, table)
     chosen = chosen_columns(model.categorical_features, table.names, table.n_columns)
     every = table.facts(table_facts, chosen, loss)
     facts = [one for one in every if one.n_rows]
     if not facts:
         raise ValueError("X and y have no rows: all partitions are empty.")
-    agreed = _agreed(model, facts, loss)
+    agreed = _agreed(model, facts, loss, table)
     rows = _stand_in(facts, table.n_columns, agreed)
     settings = model._settings(rows, agreed.loss, None, model._n_classes)
-    _check_settings(model, settings, agreed.loss)
+    _check_settings(model, settings, agreed.loss, table)
     rule = model._numbers_levels if settings.target_statistics else None
     model._columns = plan_of_parts([one.columns for one in facts], chosen, rows.n, rule)
     if model._n_classes == 1:
@@ -182,7 +203,9 @@ def _train(
     advise_of_constant(model, rows)
 
 
-def _agreed(model: Any, facts: Sequence[TableFacts], loss: BuiltinLoss | None) -> _Agreed:
+def _agreed(
+    model: Any, facts: Sequence[TableFacts], loss: BuiltinLoss | None, table: PartitionedTable
+) -> _Agreed:
     """Classes and their numbers of rows, or the range of the target; and the loss."""
     if loss is not None:
         low, high, exponent = range_of_target(facts)
@@ -191,7 +214,7 @@ def _agreed(model: Any, facts: Sequence[TableFacts], loss: BuiltinLoss | None) -
     model.classes_ = classes
     advise_of_one_class(classes, int(counts.sum()))
     made = class_loss(model.loss, len(classes), model._n_threads)
-    return _Agreed(TargetCode(classes), _smooth(made), class_counts=counts)
+    return _Agreed(TargetCode(classes), _smooth(made, table), class_counts=counts)
 
 
 def _stand_in(facts: Sequence[TableFacts], n_columns: int, agreed: _Agreed) -> Rows:
@@ -202,38 +225,42 @@ def _stand_in(facts: Sequence[TableFacts], n_columns: int, agreed: _Agreed) -> R
     return Rows(table, target, target_exponent=agreed.target.exponent)
 
 
-def _smooth(loss: Any) -> BuiltinLoss:
+def _smooth(loss: Any, table: PartitionedTable) -> BuiltinLoss:
     if isinstance(loss, BuiltinLoss) and loss.name in _SMOOTH:
         return loss
     raise ValueError(
-        f"loss={getattr(loss, 'name', loss)!r} is not supported on Dask collections, whose parts "
-        f"exchange sums of gradients only. Use one of {', '.join(_SMOOTH)}, or fit on one table."
+        f"loss={getattr(loss, 'name', loss)!r} is not supported on {table.kind}, whose parts "
+        f"exchange sums of gradients only. Use one of {', '.join(_SMOOTH)}, or {table.instead}."
     )
 
 
-def _check_supported(model: Any, beside: Sequence[Any]) -> None:
+def _check_supported(
+    model: Any, beside: Sequence[Any], table: Any, only: Mapping[str, Any]
+) -> None:
     """Raise for arguments and parameters that need more than sums over the rows."""
     for name, value in zip(_BESIDE, beside, strict=True):
         if value is not None:
             raise ValueError(
-                f"{name} is not supported on Dask collections. Leave it out, or fit on one table."
+                f"{name} is not supported on {table.kind}. Leave it out, or {table.instead}."
             )
-    for name, only in _ONLY.items():
-        if getattr(model, name, only) != only:
+    for name, value in only.items():
+        if getattr(model, name, value) != value:
             raise ValueError(
-                f"{name}={getattr(model, name)!r} is not supported on Dask collections. Set "
-                f"{name}={only!r}, or fit on one table."
+                f"{name}={getattr(model, name)!r} is not supported on {table.kind}. Set "
+                f"{name}={value!r}, or {table.instead}."
             )
     if model.max_bins is not None and model.max_bins > 255:
         raise ValueError(
-            f"max_bins={model.max_bins} is not supported on Dask collections: codes of values are "
-            "single bytes. Set max_bins to at most 255, or fit on one table."
+            f"max_bins={model.max_bins} is not supported on {table.kind}: codes of values are "
+            f"single bytes. Set max_bins to at most 255, or {table.instead}."
         )
     if getattr(model, "_skl_callbacks", None):
-        raise ValueError("Callbacks are not supported on Dask collections. Remove them.")
+        raise ValueError(f"Callbacks are not supported on {table.kind}. Remove them.")
 
 
-def _check_settings(model: Any, settings: BoosterSettings, loss: BuiltinLoss) -> None:
+def _check_settings(
+    model: Any, settings: BoosterSettings, loss: BuiltinLoss, table: PartitionedTable
+) -> None:
     """Raise for settings that draw rows, given or chosen."""
     drawing = {
         "early_stopping": (settings.early_stopping, "early_stopping=False and n_estimators=200"),
@@ -248,7 +275,7 @@ def _check_settings(model: Any, settings: BoosterSettings, loss: BuiltinLoss) ->
         if is_set:
             how = "chosen from 'auto'" if is_auto(getattr(model, name)) else "given"
             raise ValueError(
-                f"{name}={getattr(settings, name)!r} ({how}) is not supported on Dask collections, "
-                f"on which no rows are drawn. Set {instead}; or quality='fast', which draws no "
-                "rows and makes 100 rounds."
+                f"{name}={getattr(settings, name)!r} ({how}) is not supported on {table.kind}, on "
+                f"which no rows are drawn. Set {instead}; or quality='fast', which draws no rows "
+                f"and makes 100 rounds; or {table.instead}."
             )

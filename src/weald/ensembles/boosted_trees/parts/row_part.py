@@ -1,6 +1,6 @@
 """The rows of one part of a table while boosted trees are trained on all parts."""
 
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,15 +58,17 @@ class RowPart:
     Parameters
     ----------
     columns : list of array
-        The columns as numbers, as the plan reads them.
+        The columns as numbers, as the plan reads them; they are replaced by their codes.
     target : array, shape (rows,)
         Class numbers, or numbers in the units of the fit.
     loss : BuiltinLoss
         Loss function to minimise.
     """
 
-    def __init__(self, columns: Sequence[NDArray[Any]], target: Floats, loss: BuiltinLoss) -> None:
-        self._columns: list[NDArray[Any]] = list(columns)
+    def __init__(
+        self, columns: MutableSequence[NDArray[Any]], target: Floats, loss: BuiltinLoss
+    ) -> None:
+        self._columns, self._n_rows = columns, len(target)
         self._y, self._loss = np.ascontiguousarray(target), loss
         self._hash_sum = _sum_of_hashes(self._columns, self._y, loss.n_threads)
         self._sampled = np.arange(0)
@@ -136,23 +138,33 @@ class RowPart:
             end = min(begin + _BATCH, n_columns)
             cuts = bins.cuts[bins.first[begin] : bins.first[end]]
             first = bins.first[begin : end + 1] - bins.first[begin]
-            table = side_by_side(self._columns[begin:end])
+            table = side_by_side(list(self._columns[begin:end]))
             threads = self._loss.n_threads
             _native.apply_cuts_into(table, cuts, first, codes, n_columns, begin, threads)
             self._columns[begin:end] = [np.empty(0)] * (end - begin)
-        self._part = _native.Part(
-            codes=codes,
-            n_rows=n_rows,
-            n_bins=bins.n_bins,
-            is_category=bins.is_category,
-            wide_columns=list(wide),
-            wide_codes=list(wide.values()),
-            n_levels=list(bins.wide.values()),
-            n_threads=self._loss.n_threads,
-        )
+        self._codes, self._bins = codes, bins
+        self._wide = np.stack(list(wide.values())) if wide else np.empty((0, 0), dtype=np.uint16)
+        for array in (self._codes, self._wide):
+            array.setflags(write=False)
+        self._part = self._native_part(codes)
         self._leaves = np.empty(self._scores.shape, dtype=np.int32)
         self._gradient, self._hessian = np.empty_like(self._scores), np.empty_like(self._scores)
         return (self._part.saw_missing().astype(np.int64),)
+
+    def _native_part(self, codes: NDArray[np.uint8] | None, *, by_columns: bool = True) -> Any:
+        """The rows as the grower asks them; without codes: about gradients only."""
+        bins = self._bins
+        return _native.Part(
+            codes=codes,
+            n_rows=self._n_rows,
+            n_bins=bins.n_bins,
+            is_category=bins.is_category,
+            wide_columns=list(bins.wide),
+            wide_codes=[] if codes is None else list(self._wide),
+            n_levels=list(bins.wide.values()),
+            n_threads=self._loss.n_threads,
+            by_columns=by_columns,
+        )
 
     # ---- in each round ----
 
@@ -181,13 +193,17 @@ class RowPart:
     def grow(self, tree: int, verb: str, *arguments: Any) -> Answer:
         """Answer a question of the grower of one of the trees of a round."""
         if verb == "look":
-            hessian = self._hessian[tree] if self._has_hessian else None
-            return self._part.look(self._gradient[tree], hessian, "automatic")
-        if verb == "sums_of_leaves":
-            leaf_of_node, n_leaves = arguments
-            return self._part.sums_of_leaves(leaf_of_node, n_leaves, self._leaves[tree])
+            hessian = self._of_tree("_hessian", tree) if self._has_hessian else None
+            arguments = self._of_tree("_gradient", tree), hessian, "automatic"
+        elif verb == "sums_of_leaves":
+            arguments = *arguments, self._of_tree("_leaves", tree, is_written=True)
         answer: Answer = getattr(self._part, verb)(*arguments)
         return answer
+
+    def _of_tree(self, name: str, tree: int, *, is_written: bool = False) -> NDArray[Any]:
+        """A row of a matrix of rows by trees; if it is written, the matrix changes, too."""
+        row: NDArray[Any] = getattr(self, name)[tree]
+        return row
 
 
 def _hashes(columns: Sequence[NDArray[Any]], y: Floats, n_threads: int) -> NDArray[np.uint64]:

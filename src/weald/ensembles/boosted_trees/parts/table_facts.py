@@ -18,6 +18,7 @@ from weald.data import (
     readable_target,
     refuse_text,
 )
+from weald.data.values import Values
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.column_facts import ColumnFacts, facts_of
 from weald.losses import BuiltinLoss, refuse_targets
@@ -42,6 +43,20 @@ class TableFacts:
     columns: tuple[ColumnFacts, ...] = ()
     labels: Any = None
     counts: Any = None
+
+
+@dataclass(frozen=True)
+class ReadColumns:
+    """The columns of a part, of which each can be read as any kind of values."""
+
+    columns: Sequence[Values]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), len(self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +124,8 @@ def table_facts(
     if n_rows == 0:
         return TableFacts(0)
     masks = [None] * X.shape[1] if chosen is None else chosen.tolist()
-    columns = tuple(
-        facts_of(values, mask) for values, mask in zip(read_columns(X), masks, strict=True)
-    )
+    read = X.columns if isinstance(X, ReadColumns) else read_columns(X)
+    columns = tuple(facts_of(values, mask) for values, mask in zip(read, masks, strict=True))
     if loss is None:
         labels, counts = np.unique(_labels_of(y), return_counts=True)
         return TableFacts(n_rows, columns, labels, counts)
