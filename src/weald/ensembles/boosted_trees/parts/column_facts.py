@@ -114,7 +114,8 @@ def _column_of(
         if nature_of(one) != nature_of(first):
             raise TypeError(
                 f"{first.label} holds {said_of(first)} in partition {first_part} and "
-                f"{said_of(one)} in partition {i}. Give all partitions the same type, for example by .astype."
+                f"{said_of(one)} in partition {i}. Give all partitions the same type, for example "
+                "by .astype."
             )
     if is_read_as_category(first.kind, is_category):
         return _category_of(present, is_category, n_rows, rule)
