@@ -76,7 +76,7 @@ def grown_on_parts(
                 answers.append(part.sums_of_leaves(*arguments, leaf[own]))
             else:
                 answers.append(getattr(part, question)(*arguments))
-        return merged(question, answers)
+        return merged(answers)
 
     grower = _native.PartsGrower(
         n_bins=binned.n_bins,

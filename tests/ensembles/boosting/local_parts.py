@@ -61,4 +61,4 @@ class LocalParts:
             self._parts = []
             raise PartsLost("gone")
         answers = [getattr(part, question)(*arguments) for part in self._parts]
-        return merged(question, answers[::-1])
+        return merged(answers[::-1])

@@ -124,7 +124,7 @@ def test_two_fits_at_once(client: Any) -> None:
         assert list(threads.map(fitted, (4, 8), timeout=120)) == want
 
 
-@pytest.mark.parametrize("question", ["distinct", "code", "grow", "step"])
+@pytest.mark.parametrize("question", ["cuts", "code", "grow", "step"])
 def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask replaces a worker that dies while it is asked; its partitions are read again."""
     from weald.ensembles.boosted_trees.parts.dask_parts import DaskParts

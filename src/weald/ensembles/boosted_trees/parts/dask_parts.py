@@ -58,7 +58,7 @@ class PartActor:
         for _, error in answers:
             if error is not None:
                 return None, error
-        return merged(question, [answer for answer, _ in answers]), None
+        return merged([answer for answer, _ in answers]), None
 
     def _answer(self, question: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
         try:

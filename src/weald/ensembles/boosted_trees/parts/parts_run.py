@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weald import _native
 from weald.data import ColumnPlan
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.early_stopping import TRAIN_LOSS_ROWS
 from weald.ensembles.boosted_trees.parts.merging import Answer
+from weald.ensembles.boosted_trees.parts.part_cuts import found_cuts
 from weald.ensembles.boosted_trees.parts.row_part import WIDTHS, Bins
 from weald.ensembles.rounds.loop import check_largest
 from weald.losses import BuiltinLoss
@@ -172,15 +172,16 @@ class PartsRun:
         self._content = content
 
     def _found_bins(self) -> Bins:
-        """The bins of all columns, from the distinct values of one column after the other."""
-        cuts: list[NDArray[Any]] = []
-        levels = [0 if one is None else len(one) for one in self._settings.plan.levels]
-        for c, n_levels in enumerate(levels):
-            if n_levels:
-                cuts.append(np.arange(n_levels - 1 if n_levels <= _CODED_BINS else 0) + 0.5)
-                continue
-            values, counts = self._parts.ask("distinct", c)
-            cuts.append(_cuts_of(values, counts, self._settings.max_bins))
+        """The bins of all columns."""
+        settings = self._settings
+        levels = [0 if one is None else len(one) for one in settings.plan.levels]
+        numbers = [c for c, n_levels in enumerate(levels) if not n_levels]
+        ask = partial(self._parts.ask, "cuts")
+        of_numbers = iter(found_cuts(ask, numbers, settings.n_rows, settings.max_bins))
+        cuts = [
+            np.arange(n - 1 if n <= _CODED_BINS else 0) + 0.5 if n else next(of_numbers)
+            for n in levels
+        ]
         first = np.cumsum([0, *(len(one) for one in cuts)]).astype(np.int64)
         is_category = np.array([n > 0 for n in levels], dtype=np.uint8)
         wide = {c: n for c, n in enumerate(levels) if n > _CODED_BINS}
@@ -224,10 +225,3 @@ class PartsRun:
         has_rows = sampled.shape[1] > 0
         scores = np.ascontiguousarray(sampled)
         self.curve.append(loss.mean(self._y, scores, None, None) if has_rows else np.nan)
-
-
-def _cuts_of(values: Floats, counts: Any, max_bins: int) -> Floats:
-    if len(values) == 0:
-        return np.empty(0)
-    cuts, _ = _native.find_cuts(values[:, np.newaxis], counts, max_bins, 1)
-    return cuts

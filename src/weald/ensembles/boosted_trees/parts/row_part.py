@@ -12,6 +12,7 @@ from weald.data import read_columns
 from weald.data.sources import side_by_side
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.merging import Answer
+from weald.ensembles.boosted_trees.parts.row_cuts import RowCuts
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
 from weald.losses import BuiltinLoss
 from weald.trees import Forest
@@ -89,11 +90,13 @@ class RowPart:
         """A sum over the rows that depends on their content, but not on their order."""
         return (self._hash_sum,)
 
-    def distinct(self, column: int) -> Answer:
-        """The distinct values of a column, sorted, and the number of rows of each."""
-        found = side_by_side([self._columns[column]])[:, 0]
-        values, counts = np.unique(found[~np.isnan(found)], return_counts=True)
-        return values, counts.astype(np.int64)
+    def cuts(self, verb: str, *arguments: Any) -> Answer:
+        """Answer a question of `found_cuts`; the first begins a new search for thresholds."""
+        if verb == "largest_column":
+            mass, n_threads = getattr(self, "_mass", None), self._loss.n_threads
+            self._cuts = RowCuts(self._columns.__getitem__, len(self._y), mass, n_threads)
+        answer: Answer = getattr(self._cuts, verb)(*arguments)
+        return answer
 
     def total_target(self, exponent: int) -> Answer:
         """The exact sum of the targets, in steps of 2**(exponent - 60): lower and upper bits."""
@@ -128,6 +131,7 @@ class RowPart:
     def code(self, bins: Bins) -> Answer:
         """Replace the columns by their bins; says which have missing values."""
         n_rows, n_columns = len(self._y), len(self._columns)
+        self._cuts: RowCuts | None = None  # with the sorted columns that it keeps
         codes = _native.empty_codes(n_rows, n_columns)
         wide: dict[int, NDArray[np.uint16]] = {}
         for c in bins.wide:
