@@ -3,6 +3,7 @@
 import errno
 import shutil
 import tempfile
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +54,7 @@ class Scratch:
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(prefix="weald-", buffering=0)  # noqa: SIM115
+        self._at_once = threading.Lock()  # the file has one position for all threads
         self._end = self.n_read = self.n_written = 0
 
     def reserve(self, shape: tuple[int, ...], dtype: Any) -> Place:
@@ -64,28 +66,30 @@ class Scratch:
     def write(self, place: Place, array: NDArray[Any], first: int = 0) -> None:
         """Write an array, or some rows of it from row `first` on."""
         rows = np.ascontiguousarray(array, dtype=place.dtype)
-        self._file.seek(place.begin + first * (place.n_bytes // max(1, place.shape[0])))
         left = rows.reshape(-1).view(np.uint8).data
-        try:
-            while left:
-                left = left[self._file.write(left) :]
-        except OSError as error:
-            if error.errno not in _NO_ROOM:
-                raise
-            raise OSError(error.errno, _no_room(self._end)) from error
-        self.n_written += rows.nbytes
+        with self._at_once:
+            self._file.seek(place.begin + first * (place.n_bytes // max(1, place.shape[0])))
+            try:
+                while left:
+                    left = left[self._file.write(left) :]
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    raise
+                raise OSError(error.errno, _no_room(self._end)) from error
+            self.n_written += rows.nbytes
 
     def read(self, place: Place) -> NDArray[Any]:
         """A new array of what was written."""
         array = np.empty(place.shape, dtype=place.dtype)
-        self._file.seek(place.begin)
         left = array.reshape(-1).view(np.uint8).data
-        while left:
-            n_bytes = self._file.readinto(left)
-            if n_bytes == 0:
-                raise OSError(errno.EIO, "a scratch file of the fit is shorter than it was")
-            left = left[n_bytes:]
-        self.n_read += array.nbytes
+        with self._at_once:
+            self._file.seek(place.begin)
+            while left:
+                n_bytes = self._file.readinto(left)
+                if n_bytes == 0:
+                    raise OSError(errno.EIO, "a scratch file of the fit is shorter than it was")
+                left = left[n_bytes:]
+            self.n_read += array.nbytes
         return array
 
     def close(self) -> None:

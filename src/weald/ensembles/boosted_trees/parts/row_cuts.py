@@ -14,7 +14,7 @@ from weald.ensembles.boosted_trees.parts.merging import Answer
 
 # Values that are sorted at once, and the most bytes of sorted columns that are kept for the next
 # question; larger columns are sorted again in pieces, so that memory stays bounded.
-_PIECE, _KEPT_BYTES = 2**20, 2**26
+_PIECE, KEPT_BYTES = 2**20, 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,8 @@ class RowCuts:
         Mass of each row: rows with mass 0 do not count. None: all have mass 1.
     n_threads : int
         Columns that are sorted at the same time.
+    most_kept : int
+        Most bytes of sorted columns that are kept.
     """
 
     def __init__(
@@ -57,9 +59,10 @@ class RowCuts:
         n_rows: int,
         mass: NDArray[np.int64] | None,
         n_threads: int,
+        most_kept: int = KEPT_BYTES,
     ) -> None:
         self._column, self._n_rows, self._mass = column, n_rows, mass
-        self._n_threads = n_threads
+        self._n_threads, self._most_kept = n_threads, most_kept
         self._kept: dict[int, list[_Sorted]] = {}
 
     def largest_column(self) -> Answer:
@@ -97,8 +100,8 @@ class RowCuts:
     def _sorted(self, c: int) -> Any:
         """The sorted pieces of a column: all of them, kept, or one after the other."""
         pieces = _sorted_pieces(self._column(c), self._mass)
-        room = _KEPT_BYTES - sum(one.n_bytes for kept in list(self._kept.values()) for one in kept)
-        if self.largest_column()[0][0] > room:
+        n_kept = sum(one.n_bytes for kept in list(self._kept.values()) for one in kept)
+        if n_kept + self.largest_column()[0][0] > self._most_kept:
             return pieces
         self._kept[c] = list(pieces)
         return self._kept[c]

@@ -12,7 +12,7 @@ from weald.data import read_columns
 from weald.data.sources import side_by_side
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.merging import Answer
-from weald.ensembles.boosted_trees.parts.row_cuts import RowCuts
+from weald.ensembles.boosted_trees.parts.row_cuts import KEPT_BYTES, RowCuts
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
 from weald.losses import BuiltinLoss
 from weald.trees import Forest
@@ -66,6 +66,8 @@ class RowPart:
         Loss function to minimise.
     """
 
+    _kept_by_cuts = KEPT_BYTES
+
     def __init__(
         self, columns: MutableSequence[NDArray[Any]], target: Floats, loss: BuiltinLoss
     ) -> None:
@@ -94,7 +96,8 @@ class RowPart:
         """Answer a question of `found_cuts`; the first begins a new search for thresholds."""
         if verb == "largest_column":
             mass, n_threads = getattr(self, "_mass", None), self._loss.n_threads
-            self._cuts = RowCuts(self._columns.__getitem__, len(self._y), mass, n_threads)
+            column, most_kept = self._columns.__getitem__, self._kept_by_cuts
+            self._cuts = RowCuts(column, self._n_rows, mass, n_threads, most_kept)
         answer: Answer = getattr(self._cuts, verb)(*arguments)
         return answer
 

@@ -63,6 +63,8 @@ class StoredPart(RowPart):
         Whether everything but the columns stays in memory.
     """
 
+    _kept_by_cuts = 0
+
     def __init__(
         self,
         columns: StoredColumns,
@@ -134,6 +136,13 @@ class StoredPart(RowPart):
         if is_written:
             self._lent[name, tree] = row
         return row
+
+    def cuts(self, verb: str, *arguments: Any) -> Answer:
+        """Answer a question of `found_cuts`, of which nothing is kept."""
+        super().cuts("largest_column")
+        answer = super().cuts(verb, *arguments)
+        self._cuts = None
+        return answer
 
     # ---- the growing tree ----
 

@@ -119,7 +119,7 @@ class StreamedParts:
         """The merged answer of all parts."""
         answer = self._parts[0].answer(question, arguments)
         for part in self._parts[1:]:
-            answer = merged(question, [answer, part.answer(question, arguments)])
+            answer = merged([answer, part.answer(question, arguments)])
         if question == "code":
             self._values.close()
         self._n_rounds += question == "step"
