@@ -245,21 +245,40 @@ bool Grower::grows_nodes_concurrently() const {
          engine_->allows_concurrent_nodes();
 }
 
+// The nodes of a tree that is grown as far as its nodes are known. Parts are asked for all of them,
+// because a question takes longer than the work.
+std::vector<int> Grower::known_ahead() const {
+  std::vector<int> nodes, next = frontier_;
+  const auto comes_after = [this](int a, int b) { return comes_before(b, a); };
+  const std::int64_t most = params_.max_leaf_nodes;
+  for (std::int64_t n_leaves = growing_tree_.n_leaves; !next.empty(); ++n_leaves) {
+    if (most > 0 && n_leaves >= most) break;
+    std::pop_heap(next.begin(), next.end(), comes_after);
+    const int node = next.back(), ahead = growing_tree_.nodes[node].ahead;
+    next.pop_back();
+    if (ahead < 0) nodes.push_back(node);
+    for (int child = ahead; ahead >= 0 && child < ahead + 2; ++child) {
+      if (!growing_tree_.nodes[child].split.found()) continue;
+      next.push_back(child);
+      std::push_heap(next.begin(), next.end(), comes_after);
+    }
+  }
+  return nodes;
+}
+
 // The next node and, if it is too small for all threads, further nodes that are likely to be next:
-// their children are found ahead of time. If their turn never comes, that work is lost. Parts are
-// asked for all nodes that may be next, because a question takes longer than the work.
+// their children are found ahead of time. If their turn never comes, that work is lost.
 std::vector<int> Grower::batch() {
+  if (growing_tree_.parts) return known_ahead();
   const int top = frontier_.front();
-  const bool asks = growing_tree_.parts != nullptr;
-  if (!asks && (!grows_nodes_concurrently() || !has_few_rows(top))) return {top};
+  if (!grows_nodes_concurrently() || !has_few_rows(top)) return {top};
   std::vector<int> nodes;
   for (const int node : frontier_)
-    if (growing_tree_.nodes[node].ahead < 0 && (asks || has_few_rows(node))) nodes.push_back(node);
-  std::int64_t most = asks ? static_cast<std::int64_t>(nodes.size()) : 2 * params_.n_threads;
+    if (growing_tree_.nodes[node].ahead < 0 && has_few_rows(node)) nodes.push_back(node);
+  std::int64_t most = 2 * params_.n_threads;
   if (params_.max_leaf_nodes > 0) {
     const std::int64_t left = params_.max_leaf_nodes - growing_tree_.n_leaves;
-    const bool takes_all = asks || params_.growth == tree::Growth::depth_wise;
-    most = std::min(most, takes_all ? left : (left + 3) / 4);
+    most = std::min(most, params_.growth == tree::Growth::depth_wise ? left : (left + 3) / 4);
   }
   const auto end =
       nodes.begin() + std::min<std::int64_t>(most, static_cast<std::int64_t>(nodes.size()));

@@ -58,6 +58,7 @@ class Grower {
   bool is_small(int node) const;
   bool has_few_rows(int node) const;
   bool grows_nodes_concurrently() const;
+  std::vector<int> known_ahead() const;
   std::vector<int> batch();
   void expand(const std::vector<int>& nodes);
   void search_children(int node);

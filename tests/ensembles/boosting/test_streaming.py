@@ -15,7 +15,7 @@ from ensembles.boosting.test_row_parts import mixed_frame, numbers
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.data.parts.scratch import Scratch
 from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_partitions
-from weald.ensembles.boosted_trees.parts.streamed_parts import Layout
+from weald.ensembles.boosted_trees.parts.streamed_parts import Layout, StreamedParts
 from weald.ensembles.boosted_trees.parts.streaming import StreamedTable, layout_within
 
 FAST: dict[str, Any] = {"quality": "fast", "n_estimators": 4, "n_jobs": 1}
@@ -202,3 +202,18 @@ def test_progress_interrupt_and_a_full_disk(capsys, monkeypatch, tmp_path) -> No
     big = weald.parts(lambda: iter([X.fillna(0.0)] * 80), target="b", memory_limit=1)
     with pytest.raises(OSError, match=r"scratch file of 0\.0 GiB.*TMPDIR"):
         BoostedTreesRegressor(**FAST).fit(*big)
+
+
+def test_passes_over_the_codes_are_as_many_as_levels(monkeypatch) -> None:
+    asked, ask = [], StreamedParts.ask
+
+    def counted(self: StreamedParts, question: str, *arguments: Any) -> Any:
+        asked.append(arguments[1] if question == "grow" else question)
+        return ask(self, question, *arguments)
+
+    monkeypatch.setattr(StreamedParts, "ask", counted)
+    X = framed(numbers(3_000, seed=17))
+    model = BoostedTreesRegressor(**FAST, max_depth=6, max_leaf_nodes=31)
+    streamed(model, X, np.nan_to_num(X["a"] * X["c"]), Layout(1_000, 0))
+    assert asked.count("write") == 4 and 4 * 5 <= asked.count("divide") <= 4 * 6
+    assert asked.count("add_rows") == 0
