@@ -39,7 +39,8 @@ def parts(
 
     `BoostedTreesClassifier` and `BoostedTreesRegressor` take it in `fit`, with any parameters, and
     give the same model, bit for bit, as for the same rows in memory. Only one byte per value, the
-    target and what training needs stay in memory. Their predictions take it, too.
+    target and what training needs stay in memory; if they do not fit, they are streamed from a
+    scratch file (guide "Larger than memory"). Their predictions take it, too.
 
     Parameters
     ----------
@@ -56,10 +57,10 @@ def parts(
     drop : list of str, default=()
         Columns that X does not have.
     memory_limit : int or None, default=None
-        Bytes of raw values that are held at once while the table is read, at least one column.
-        With a smaller limit the source is read more often. None: what the codes of all columns
-        will take, or for csv files and functions, which are slow to read again, a sixteenth of the
-        memory.
+        Bytes for all that grows with the number of rows. If codes and training state do not fit,
+        they are streamed from a file in the folder for temporary files, for settings that draw no
+        rows, such as quality="fast"; other settings raise an error. With a smaller limit the source
+        is read more often. None: what the machine, the process or its control group has.
 
     Returns
     -------

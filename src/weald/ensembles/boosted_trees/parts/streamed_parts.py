@@ -16,8 +16,9 @@ from weald.ensembles.boosted_trees.parts.merging import Answer, merged
 from weald.ensembles.boosted_trees.parts.stored_part import StoredColumns, StoredPart
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
 
-# Bytes of the codes of a value, with padding, and of the other arrays of a row, about.
-_OF_VALUE, _OF_ROW = 1.2, 60
+# Bytes in the file: the code of a value, with padding; target and place of a row; score, gradient,
+# hessian and leaf of each score.
+_OF_VALUE, _OF_ROW, _OF_SCORE = 1.2, 12, 28
 
 # Part, index of the first row, columns and targets of a batch.
 Batch = tuple[str, int, list[BatchValues], NDArray[Any]]
@@ -78,7 +79,7 @@ class StreamedParts:
         """Read the source once, and write all values to a scratch file."""
         n_columns = self._spec.plan.n_columns
         values = 8 * (n_columns + 1)
-        state = _OF_VALUE * n_columns + _OF_ROW + 28 * self._spec.loss.n_scores
+        state = _OF_VALUE * n_columns + _OF_ROW + _OF_SCORE * self._spec.loss.n_scores
         check_room(int(self._n_rows * (values + state)))
         self._values, self.scratch = Scratch(), Scratch()
         places = self._written()
