@@ -14,7 +14,7 @@ from weald.ensembles.boosted_trees.parts.merging import Answer
 
 # Values that are sorted at once, and the most bytes of sorted columns that are kept for the next
 # question; larger columns are sorted again in pieces, so that memory stays bounded.
-_PIECE, KEPT_BYTES = 2**20, 2**26
+_PIECE, _KEPT_BYTES = 2**20, 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +49,8 @@ class RowCuts:
         Mass of each row: rows with mass 0 do not count. None: all have mass 1.
     n_threads : int
         Columns that are sorted at the same time.
-    most_kept : int
-        Most bytes of sorted columns that are kept.
+    most_kept : int, optional
+        Most bytes of sorted columns that are kept for the next question.
     """
 
     def __init__(
@@ -59,10 +59,11 @@ class RowCuts:
         n_rows: int,
         mass: NDArray[np.int64] | None,
         n_threads: int,
-        most_kept: int = KEPT_BYTES,
+        most_kept: int | None = None,
     ) -> None:
         self._column, self._n_rows, self._mass = column, n_rows, mass
-        self._n_threads, self._most_kept = n_threads, most_kept
+        self._n_threads = n_threads
+        self._most_kept = _KEPT_BYTES if most_kept is None else most_kept
         self._kept: dict[int, list[_Sorted]] = {}
 
     def largest_column(self) -> Answer:

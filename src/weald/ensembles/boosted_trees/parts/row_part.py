@@ -12,7 +12,7 @@ from weald.data import read_columns
 from weald.data.sources import side_by_side
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.parts.merging import Answer
-from weald.ensembles.boosted_trees.parts.row_cuts import KEPT_BYTES, RowCuts
+from weald.ensembles.boosted_trees.parts.row_cuts import RowCuts
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec
 from weald.losses import BuiltinLoss
 from weald.trees import Forest
@@ -66,7 +66,7 @@ class RowPart:
         Loss function to minimise.
     """
 
-    _kept_by_cuts = KEPT_BYTES
+    _kept_by_cuts: int | None = None
 
     def __init__(
         self, columns: MutableSequence[NDArray[Any]], target: Floats, loss: BuiltinLoss
@@ -74,6 +74,7 @@ class RowPart:
         self._columns, self._n_rows = columns, len(target)
         self._y, self._loss = np.ascontiguousarray(target), loss
         self._hash_sum = _sum_of_hashes(self._columns, self._y, loss.n_threads)
+        self._cuts: RowCuts | None = None
         self._sampled = np.arange(0)
 
     @classmethod
@@ -134,7 +135,7 @@ class RowPart:
     def code(self, bins: Bins) -> Answer:
         """Replace the columns by their bins; says which have missing values."""
         n_rows, n_columns = len(self._y), len(self._columns)
-        self._cuts: RowCuts | None = None  # with the sorted columns that it keeps
+        self._cuts = None  # with the sorted columns that it keeps
         codes = _native.empty_codes(n_rows, n_columns)
         wide: dict[int, NDArray[np.uint16]] = {}
         for c in bins.wide:
