@@ -9,6 +9,7 @@ from distributed import Client, KilledWorker, get_client, get_worker, wait
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 
+from weald.ensembles.boosted_trees.parts.dask_heartbeats import Heartbeats
 from weald.ensembles.boosted_trees.parts.dask_tables import column_names, paired_partitions
 from weald.ensembles.boosted_trees.parts.merging import Answer, merged
 from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
@@ -18,9 +19,9 @@ from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
 # An actor asks up to so many others, and these theirs, so that none receives more answers.
 _CHILDREN = 8
 
-# How often a wait looks whether all workers are still there, and how long an answer may take in
-# seconds: then the parts count as lost, so that no wait lasts for ever.
-_LOOKS, _PATIENCE = 2.0, 600.0
+# Seconds between looks whether all workers are still there, seconds that a cluster may be without
+# workers, and those that an answer of live workers may take, so that no wait lasts for ever.
+_LOOKS, _NO_WORKERS, _PATIENCE = 2.0, 600.0, 3600.0
 
 # What tells that a worker does not answer; errors of a part itself come as answers.
 _LOST = (
@@ -151,6 +152,7 @@ class DaskParts:
         computed: Sequence[tuple[Any, Any]],
     ) -> None:
         self._client, self._partitions = client, partitions
+        self._heartbeats = Heartbeats(client)
         self._n_rows, self._spec = n_rows, spec
         self._computed: Sequence[tuple[Any, Any]] = computed
         self._actors: list[Any] = []
@@ -171,7 +173,7 @@ class DaskParts:
         """Read all partitions, on the workers that are there now."""
         self._actors, self._futures = [], []
         try:
-            self._client.wait_for_workers(1, timeout=_PATIENCE)
+            self._client.wait_for_workers(1, timeout=_NO_WORKERS)
             self._place(self._computed or _computed(self._client, self._partitions))
         except _LOST as lost:
             raise _as_lost(lost) from lost
@@ -216,7 +218,8 @@ class DaskParts:
             try:
                 wait(futures, timeout=_LOOKS)
             except TimeoutError:
-                self._client.wait_for_workers(1, timeout=_PATIENCE)
+                if not self._heartbeats.look():
+                    self._client.wait_for_workers(1, timeout=_NO_WORKERS)
             else:
                 return
 
@@ -242,7 +245,7 @@ class DaskParts:
 
     def _look(self, begin: float) -> None:
         """Raise TimeoutError if a worker is gone, or if too much time has passed."""
-        gone = self._workers - set(self._client.nthreads())
+        gone = self._workers - self._heartbeats.look()
         if gone:
             raise TimeoutError(f"the workers {sorted(gone)} are gone")
         if time.monotonic() - begin > _PATIENCE:
