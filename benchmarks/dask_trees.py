@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -94,7 +95,7 @@ def cluster(n_workers: int) -> Iterator[Any]:
             n_workers=n_workers,
             threads_per_worker=1,
             memory_limit=None,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             host="127.0.0.1",
             silence_logs="ERROR",
         ) as workers,
@@ -108,7 +109,7 @@ def in_workers(client: Any, data: tables.Table) -> tuple[Any, Any]:
     names = sorted(client.nthreads())
     points = np.linspace(0, len(data.y), PARTITIONS + 1).astype(int)
     blocks: tuple[list[Any], list[Any]] = ([], [])
-    for i, (begin, end) in enumerate(zip(points[:-1], points[1:], strict=True)):
+    for i, (begin, end) in enumerate(pairwise(points)):
         for whole, own in zip((data.X, data.y), blocks, strict=True):
             held = client.scatter(whole[begin:end], workers=[names[i * len(names) // PARTITIONS]])
             shape = (end - begin, *whole.shape[1:])

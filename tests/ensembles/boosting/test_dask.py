@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,17 @@ pytestmark = [
 
 FAST: dict[str, Any] = {"quality": "fast", "n_estimators": 4}
 
+# A LocalCluster gives up a worker that is missing some time after it was, even if it was back.
+CONFIG = {
+    "distributed.comm.timeouts.connect": "10s",
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+}
+
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "10s"}),
+        dask.config.set(CONFIG),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -82,7 +89,8 @@ def test_frames_with_empty_partitions(client: Any) -> None:
     table = frame(900)
     columns = [name for name in table if name != "label"]
     model = BoostedTreesClassifier(**FAST).fit(table[columns], table["label"])
-    parts = [table.iloc[:0], table.iloc[:500], table.iloc[500:501], table.iloc[501:]]
+    ends = [(0, 0), (0, 500), (500, 501), (501, 900)]
+    parts = [table.iloc[begin:end].copy() for begin, end in ends]
     for part in parts:  # categories of a partition are those that it holds
         part["kind"] = part["kind"].cat.remove_unused_categories()
     lazy = dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False)
@@ -124,7 +132,7 @@ def test_two_fits_at_once(client: Any) -> None:
         assert list(threads.map(fitted, (4, 8), timeout=120)) == want
 
 
-@pytest.mark.parametrize("question", ["cuts", "code", "grow", "step"])
+@pytest.mark.parametrize("question", ["cuts", "grow", "step"])
 def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask replaces a worker that dies while it is asked; its partitions are read again."""
     from weald.ensembles.boosted_trees.parts.dask_parts import DaskParts
@@ -143,11 +151,71 @@ def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(DaskParts, "ask", ask_and_kill)
     dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
-    if question == "code":
-        n_asked = 1  # it is asked once
     with pytest.warns(UserWarning, match="Workers were lost 1 times"):
         model = BoostedTreesRegressor(**FAST).fit(dX, dy)
     assert model.fingerprint() == want
+
+
+def test_silent_worker(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that is stopped, with its connections open, is noticed by its missing heartbeats."""
+    from weald.ensembles.boosted_trees.parts import dask_heartbeats, dask_parts
+
+    monkeypatch.setattr(dask_heartbeats, "_SILENCE", 8.0)
+    monkeypatch.setattr(dask_heartbeats, "_LOOKS", 2)
+    monkeypatch.setattr(dask_parts, "_LOOKS", 0.5)
+    X, y = table(400)
+    want = BoostedTreesRegressor(**FAST).fit(X, y).fingerprint()
+    client.wait_for_workers(2, timeout=60)
+    ask, stopped = dask_parts.DaskParts.ask, []
+
+    def ask_and_stop(parts: Any, asked: str, *arguments: Any) -> Any:
+        if asked == "step" and not stopped:
+            stopped.append(next(iter(client.run(os.getpid).values())))
+            os.kill(stopped[0], signal.SIGSTOP)
+        return ask(parts, asked, *arguments)
+
+    monkeypatch.setattr(dask_parts.DaskParts, "ask", ask_and_stop)
+    dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    with pytest.warns(UserWarning, match="Workers were lost"):
+        model = BoostedTreesRegressor(**FAST).fit(dX, dy)
+    assert model.fingerprint() == want
+    os.kill(stopped[0], signal.SIGKILL)
+    client.wait_for_workers(2, timeout=60)
+
+
+class Reporting:
+    """A client whose scheduler hears from workers at the times that a test sets."""
+
+    def __init__(self) -> None:
+        self.seen = {"here": 0.0, "silent": 0.0}
+        self.scheduler = SimpleNamespace(unregister=self.removed)
+
+    def scheduler_info(self, n_workers: int) -> Any:
+        return {"workers": {name: {"last_seen": seen} for name, seen in self.seen.items()}}
+
+    def sync(self, function: Any, **given: Any) -> None:
+        function(**given)
+
+    def removed(self, address: str, stimulus_id: str) -> None:
+        del self.seen[address]
+
+
+def test_workers_are_removed_only_if_they_do_not_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are they if the client did not look, because it was stopped itself."""
+    from weald.ensembles.boosted_trees.parts import dask_heartbeats
+
+    client, clock = Reporting(), [0.0]
+    monkeypatch.setattr(dask_heartbeats.time, "monotonic", lambda: clock[0])
+    heartbeats = dask_heartbeats.Heartbeats(client)
+    for clock[0] in (0.0, 1_000.0):
+        assert heartbeats.look() == {"here", "silent"}
+    for now in np.arange(1_001.0, 1_060.0, 2.0):
+        clock[0] = client.seen["here"] = now
+        if now < 1_003:
+            client.seen["silent"] = now
+        present = {"here", "silent"} if now <= 1_041 else {"here"}
+        assert heartbeats.look() == present, now
+    assert list(client.seen) == ["here"]
 
 
 def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,7 +148,8 @@ def _evenly(low: Floats, high: Floats) -> Floats:
     steps, n = np.arange(_PIECES, dtype=np.uint64), np.uint64(_PIECES)
     width, rest = (part[:, np.newaxis] for part in np.divmod(end - begin, n))
     keys = begin[:, np.newaxis] + width * steps + rest * steps // n
-    return np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)
+    numbers: Floats = np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)
+    return numbers
 
 
 def _answered(
@@ -200,7 +201,7 @@ class _Walk:
         is_known: NDArray[np.bool_],
         max_bins: int,
     ) -> None:
-        self._end = [0, *np.cumsum(mass).tolist()]
+        self._end: list[int] = [0, *np.cumsum(mass).tolist()]
         self._n, self._heavy = len(mass), np.flatnonzero(heavy).tolist()
         self._is_known = is_known.tolist()
         light = mass[is_known & ~heavy]

@@ -71,6 +71,7 @@ class RowPart:
         self._y, self._loss = np.ascontiguousarray(target), loss
         self._hash_sum = _sum_of_hashes(self._columns, self._y, loss.n_threads)
         self._sampled = np.arange(0)
+        self._cuts: RowCuts | None = None
 
     @classmethod
     def read(
@@ -129,7 +130,7 @@ class RowPart:
     def code(self, bins: Bins) -> Answer:
         """Replace the columns by their bins; says which have missing values."""
         n_rows, n_columns = len(self._y), len(self._columns)
-        self._cuts: RowCuts | None = None  # with the sorted columns that it keeps
+        self._cuts = None  # with the sorted columns that it keeps
         codes = _native.empty_codes(n_rows, n_columns)
         wide: dict[int, NDArray[np.uint16]] = {}
         for c in bins.wide:
