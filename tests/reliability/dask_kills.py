@@ -95,8 +95,7 @@ def kills_on_a_cluster(
             begin = time.monotonic()
             outcome = outcome_of(fit, want, choice.choice(ids), delay)
             outcomes.append((outcome, time.monotonic() - begin))
-            if not outcome.startswith("same model"):
-                print(f"after {delay:.2f} of {usual:.2f} s: {outcome}", flush=True)
+            print(f"killed after {delay:.2f} of {usual:.2f} s: {outcome}", flush=True)
     return outcomes
 
 
@@ -118,7 +117,6 @@ def main() -> int:
     while len(outcomes) < given.kills and time.monotonic() - begin < 60 * given.minutes:
         left = min(25, given.kills - len(outcomes))
         outcomes += kills_on_a_cluster(X, y, left, choice)
-        print(f"{len(outcomes)} kills", flush=True)
     print(f"the longest fit took {max(seconds for _, seconds in outcomes):.1f} s")
     for outcome, n in Counter(outcome for outcome, _ in outcomes).most_common():
         print(f"{n:4d}  {outcome}")
