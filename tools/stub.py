@@ -15,6 +15,7 @@ HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 
 # nanobind knows only that these return a tuple or a dict.
 RETURNS = {
+    "__getstate__": ("tuple", "tuple[Any, ...]"),
     "add_gains": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "arrays": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "columns": ("dict", "dict[str, NDArray[Any]]"),

@@ -169,6 +169,7 @@ std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_bl
 void bind_data(nb::module_& m);
 void bind_explain(nb::module_& m);
 void bind_forests(nb::module_& m);
+void bind_ranked_table(nb::module_& m);
 void bind_grown_trees(nb::module_& m);
 void bind_isolation(nb::module_& m);
 void bind_losses(nb::module_& m);

@@ -52,6 +52,7 @@ NB_MODULE(_native, m) {
   });
   weald::bindings::bind_data(m);
   weald::bindings::bind_explain(m);
+  weald::bindings::bind_ranked_table(m);
   weald::bindings::bind_forests(m);
   weald::bindings::bind_grown_trees(m);
   weald::bindings::bind_isolation(m);

@@ -201,6 +201,22 @@ class RankedTable:
         n_levels: Sequence[int] = [],
     ) -> None: ...
     def n_ranks(self) -> list[int]: ...
+    def __getstate__(self) -> tuple[Any, ...]: ...
+    def __setstate__(
+        self,
+        arg: tuple[
+            NDArray[numpy.uint16] | None,
+            NDArray[numpy.float32] | None,
+            NDArray[numpy.float64] | None,
+            NDArray[numpy.float64],
+            NDArray[numpy.float64],
+            NDArray[numpy.int64],
+            NDArray[numpy.uint16],
+            NDArray[numpy.int64],
+            Sequence[int],
+        ],
+        /,
+    ) -> None: ...
 
 class Bootstrap:
     @overload
