@@ -82,14 +82,15 @@ void check_column(const Column& column, int levels) {
 
 std::vector<Column> checked_columns(const RankedTable::State& state, std::size_t n_columns) {
   const auto& [ranks, floats, doubles, low, high, first_rank, last_of, first_bin, levels] = state;
-  require(low.shape(0) == high.shape(0), "low and high must have an entry per rank");
+  require(high.shape(0) == 0 || high.shape(0) == low.shape(0),
+          "low and high must have an entry per rank");
   const auto first = checked_first(first_rank, n_columns, low.shape(0));
   const auto bins = checked_first(first_bin, n_columns, last_of.shape(0));
   std::vector<Column> columns(n_columns);
   for (std::size_t c = 0; c < n_columns; ++c) {
     Column& column = columns[c];
     column.low = entries(low, first, c);
-    column.high = entries(high, first, c);
+    if (high.shape(0) > 0) column.high = entries(high, first, c);
     if (column.high == column.low) column.high.clear();
     column.last_of = entries(last_of, bins, c);
     check_column(column, levels.empty() ? 0 : levels[c]);
@@ -177,15 +178,18 @@ nb::tuple RankedTable::state() const {
   std::vector<double> low, high;
   std::vector<std::int64_t> first_rank{0}, first_bin{0};
   std::vector<std::uint16_t> last_of;
+  bool any_high = false;
   for (int c = 0; !ranked->keeps_values() && c < ranked->n_columns(); ++c) {
     const Column& column = ranked->column(c);
     const std::vector<double>& highest = column.high.empty() ? column.low : column.high;
     low.insert(low.end(), column.low.begin(), column.low.end());
     high.insert(high.end(), highest.begin(), highest.end());
+    any_high |= !column.high.empty();
     last_of.insert(last_of.end(), column.last_of.begin(), column.last_of.end());
     first_rank.push_back(static_cast<std::int64_t>(low.size()));
     first_bin.push_back(static_cast<std::int64_t>(last_of.size()));
   }
+  if (!any_high) high = {};
   nb::object ranks = nb::none(), floats = nb::none(), doubles = nb::none();
   if (!ranked->keeps_values())
     ranks = nb::cast(rows_of(*ranked, ranked->ranks()));

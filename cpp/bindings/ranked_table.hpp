@@ -22,7 +22,7 @@ std::int64_t checked_index(const Vector<std::int64_t>& index, std::int64_t n_row
 class RankedTable {
  public:
   // Ranks, or the values themselves as floats or doubles, row by row; then of all columns low, high
-  // and first rank, last ranks of bins and first bin; the levels of each column.
+  // (empty: as low) and first rank, last ranks of bins and first bin; the levels of each column.
   using State = std::tuple<std::optional<Matrix<std::uint16_t>>, std::optional<Matrix<float>>,
                            std::optional<Matrix<double>>, Vector<double>, Vector<double>,
                            Vector<std::int64_t>, Vector<std::uint16_t>, Vector<std::int64_t>,

@@ -30,6 +30,8 @@ from weald import (
     VotingClassifier,
     VotingRegressor,
 )
+from weald.cluster import Cluster
+from weald.ensembles.members.response_methods import ResponseMethod
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -262,24 +264,32 @@ def test_what_a_worker_fits_is_fitted_by_that_worker(client: Any) -> None:
 # ---- the table is sent once ----
 
 
-def test_rows_are_sent_once(client: Any) -> None:
-    X, y = np.nan_to_num(table(20_000)[0]), table(20_000)[1]
-    bag = BaggingRegressor(DecisionTreeRegressor(max_depth=2), 24, random_state=0)
-    on_cluster(lambda: clone(bag).fit(X[:100], y[:100]))  # workers have read their modules
-    before = sent_by(client)
-    on_cluster(lambda: bag.fit(X, y))
-    assert sent_by(client) - before < 3 * (X.nbytes + 3 * y.nbytes)
+@pytest.mark.parametrize("is_forest", [True, False])
+def test_rows_are_sent_once(client: Any, monkeypatch: Any, is_forest: bool) -> None:
+    """What a task carries does not depend on the number of rows, nor do batches send rows again."""
+    sent: list[Any] = []
+    tasks: list[int] = []
+    scattered, submitted = Cluster._scattered, Cluster._submitted
 
+    def scatter(cluster: Any, one: Any) -> Any:
+        sent.append(one)
+        return scattered(cluster, one)
 
-def sent_by(client: Any) -> int:
-    """Bytes that the workers have received."""
-    return int(sum(client.run(received_bytes).values()))
+    def submit(cluster: Any, work: Any, task: Any, *rest: Any) -> Any:
+        tasks.append(len(cloudpickle.dumps(task)))
+        return submitted(cluster, work, task, *rest)
 
-
-def received_bytes(dask_worker: Any) -> int:
-    import psutil
-
-    return int(psutil.Process().io_counters().read_chars)
+    monkeypatch.setattr(Cluster, "_scattered", scatter)
+    monkeypatch.setattr(Cluster, "_submitted", submit)
+    X, y = np.nan_to_num(table(2000)[0]), table(2000)[1]
+    model: Any = BaggingRegressor(Ridge(), "auto", random_state=0)
+    if is_forest:
+        model = RandomForestRegressor("auto", random_state=0, max_leaf_nodes=8)
+    on_cluster(lambda: model.fit(X, y))
+    assert len(tasks) > 8
+    assert max(tasks) < 3000
+    large = [one for one in sent if not isinstance(one, (tuple, dict, list, ResponseMethod))]
+    assert len({id(one) for one in large}) == len(large) <= 3
 
 
 # ---- lost workers ----
