@@ -182,9 +182,8 @@ class Cluster:
             ended = [one for one in futures if one.status in ("finished", "error", "cancelled")]
             if ended:
                 return ended
-            if self._client.status in ("closed", "closing"):
-                raise RuntimeError("The Dask client was closed, or lost its scheduler, in a fit.")
-            if self._client.status == "running" and self._client.nthreads():
+            self._refuse_closed()
+            if self._client.nthreads():
                 begin = time.monotonic()
             elif time.monotonic() - begin > _PATIENCE:
                 raise RuntimeError(
@@ -206,6 +205,13 @@ class Cluster:
             placed.append(future)
         return placed
 
+    def _refuse_closed(self) -> None:
+        if self._client.status != "running":
+            raise RuntimeError(
+                "The Dask client was closed, or lost its scheduler, during a fit. Connect to a "
+                "running scheduler, and fit again."
+            )
+
     def _scattered(self, one: Any) -> Any:
         """Send an object to a worker, from which the others have it when they need it.
 
@@ -216,6 +222,7 @@ class Cluster:
                 # Not by content: hashing a table takes longer than sending it.
                 return self._client.scatter([Shared(one)], hash=False)[0]
             except (TypeError, AttributeError, PickleError) as error:
+                self._refuse_closed()
                 raise TypeError(
                     f"A {type(one).__name__} cannot be sent to the workers of the Dask cluster, "
                     f"because it cannot be pickled: {error}"
