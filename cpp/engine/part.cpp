@@ -81,14 +81,14 @@ std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
   const auto test = row_test(codes_, categories_, split.column, split.bin, split.missing_left,
                              split.left_set.empty() ? nullptr : split.left_set.data(), sides);
   const std::int64_t middle =
-      rows_.split(begin, end, test, threads_for(end - begin),
-                  [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
-                      int worker) {
+      rows_.split({{begin, end, test}}, threads_for(end - begin),
+                  [&](int, const Row* left, std::int64_t n_left, const Row* right,
+                      std::int64_t n_right, int worker) {
                     if (!division.looks_on) return;
                     split::add_rows(codes_, categories_, *layout_, channels_,
                                     division.counts_left ? left : right, 0,
                                     division.counts_left ? n_left : n_right, cells_of(worker));
-                  });
+                  })[0];
   if (division.looks_on) add_all(cells);
   nodes_[division.left] = {begin, middle};
   nodes_[division.left + 1] = {middle, end};

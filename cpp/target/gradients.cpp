@@ -18,7 +18,8 @@
 namespace weald::target {
 namespace {
 
-constexpr std::int64_t block = 8192;
+// Numbers of a block of rows with several scores.
+constexpr std::int64_t most_block = 8192;
 
 // Run body(begin, end) over blocks of rows in parallel.
 template <class Body>
@@ -29,12 +30,13 @@ void for_blocks(std::int64_t n_rows, std::int64_t size, int n_threads, Body&& bo
 }
 template <class Body>
 void for_row_blocks(std::int64_t n_rows, int n_threads, Body&& body) {
-  for_blocks(n_rows, block, n_threads, body);
+  for_blocks(n_rows, rows_of_task(n_rows, n_threads), n_threads, body);
 }
 
 // Rows with many scores need many exponentials: a few hundred are worth a thread.
-std::int64_t block_of(int n_scores) {
-  return n_scores == 1 ? block : std::max<std::int64_t>(256, block / 2 / n_scores / 64 * 64);
+std::int64_t block_of(const losses::Scored& rows, int n_threads) {
+  return rows.n_scores == 1 ? rows_of_task(rows.n_rows, n_threads)
+                            : std::max<std::int64_t>(256, most_block / 2 / rows.n_scores / 64 * 64);
 }
 
 template <class F>
@@ -147,7 +149,7 @@ bool gradients(std::string_view loss, const losses::Scored& rows, double* gradie
     is_sound = has_classes<L>;
   });
   std::atomic<bool> sound = true;
-  const std::int64_t size = block_of(rows.n_scores);
+  const std::int64_t size = block_of(rows, n_threads);
   for_blocks(rows.n_rows, size, n_threads, [&](std::int64_t begin, std::int64_t end) {
     if (!is_sound(rows, {begin, end})) sound = false;
     kernels::active().gradients(loss, rows, {begin, end}, gradient, hessian);
@@ -167,7 +169,7 @@ bool gradients(std::string_view loss, const losses::Scored& rows, double* gradie
 double mean_loss(std::string_view loss, const losses::Scored& rows, int n_threads) {
   with_loss(loss, [](auto) {});  // or throw
   std::vector<double> losses(static_cast<std::size_t>(rows.n_rows));
-  for_blocks(rows.n_rows, block_of(rows.n_scores), n_threads,
+  for_blocks(rows.n_rows, block_of(rows, n_threads), n_threads,
              [&](std::int64_t begin, std::int64_t end) {
                kernels::active().losses(loss, rows, {begin, end}, losses.data());
              });
