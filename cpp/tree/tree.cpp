@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t few_rows = 8'192;
 
 // Rows per task in passes over rows that no node holds.
-constexpr std::int64_t block = 16'384;
+constexpr std::int64_t unseen_rows = 16'384;
 
 // Up to this many leaf sums, merging blocks is cheap.
 constexpr std::int64_t few_sums = 512;
@@ -239,9 +239,9 @@ void part_unseen_rows(const Tree& tree, const std::vector<Partition::Test>& test
     std::int64_t begin, end;
   };
   const std::int64_t first = target.copies ? 0 : std::min(n_rows, target.n_used);
-  const std::int64_t n_tasks = (n_rows - first + block - 1) / (block);
+  const std::int64_t n_tasks = (n_rows - first + unseen_rows - 1) / unseen_rows;
   parallel_for(n_tasks, n_threads, [&](std::int64_t task, int) {
-    const std::int64_t from = first + task * block, to = std::min(n_rows, from + block);
+    const std::int64_t from = first + task * unseen_rows, to = std::min(n_rows, from + unseen_rows);
     std::vector<Row> unseen(static_cast<std::size_t>(to - from));
     if (!target.copies) std::iota(unseen.begin(), unseen.end(), static_cast<Row>(from));
     std::int64_t n_unseen = target.copies ? 0 : to - from;
