@@ -100,7 +100,7 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   if (!looks_on) return middle;
   const int counted = parent.ahead + (count_left ? 0 : 1);
   slot_of_[counted] = slots[0];
-  if (by_lists) complete(counted, slots[0]);
+  if (by_lists) complete(growing_tree_.totals_of(counted)[0], cells_of(slots[0]));
   return middle;
 }
 
@@ -165,14 +165,13 @@ void HistogramEngine::count(bool by_lists, const Row* rows, std::int64_t begin, 
   table_->wide_groups.add_rows(*layout_, channels_, rows, begin, n, cells);
   if (!by_lists)
     return add_rows(counted_, counted_categories_, *layout_, channels_, rows, begin, n, cells);
-  table_->sparse.add(counted_, *layout_, channels_, rows, begin, n, cells);
+  table_->sparse.add(counted_, *layout_, channels_.values(), rows, begin, n, cells);
   add_wide_columns(counted_categories_, *layout_, channels_, rows, begin, n, cells);
 }
 
-void HistogramEngine::complete(int node, int slot) {
+void HistogramEngine::complete(std::int64_t total, std::int64_t* cells) {
   parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t group, int) {
-    table_->sparse.complete(static_cast<int>(group), *layout_, growing_tree_.totals_of(node)[0],
-                            cells_of(slot));
+    table_->sparse.complete(static_cast<int>(group), *layout_, total, cells);
   });
 }
 
@@ -201,7 +200,7 @@ int HistogramEngine::fill_histogram(int node) {
     count(by_lists, in_order ? nullptr : rows + begin, begin, end - begin, cells_of(slots[part]));
   });
   merge(slots);
-  if (by_lists) complete(node, slots[0]);
+  if (by_lists) complete(growing_tree_.totals_of(node)[0], cells_of(slots[0]));
   return slots[0];
 }
 
@@ -355,13 +354,7 @@ split::Split HistogramEngine::decided(int node, std::vector<kernels::LaneBests> 
                                       data::CandidateColumns columns) {
   const split::PackedSearch search = packed_search(node);
   const std::int64_t* const cells = columns_of_node(node);
-  split::CountedRows rows;
-  if (growing_tree_.parts)
-    rows.elsewhere = [&](const std::vector<int>& of) {
-      return growing_tree_.copies_elsewhere(node, of, *column_layout_);
-    };
-  else
-    rows = {growing_tree_.rows_of(node), growing_tree_.nodes[node].n_rows()};
+  const split::CountedRows rows = rows_to_count(node);
   const auto decide = [&] { return search.decide(found, cells, columns, rows); };
   split::PackedSearch::Decided best = decide();
   if (best.any_admitted || columns.is_all()) return best.split;

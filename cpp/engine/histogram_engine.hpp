@@ -57,6 +57,8 @@ class HistogramEngine : public tree::SplitEngine {
   void search_packed_by_parts(const Pair& pair);
   split::Split best_packed(int node, const data::CandidateColumns& columns);
   split::PackedSearch packed_search(int node) const;
+  split::CountedRows rows_to_count(int node);
+  void count_copies(bool by_lists, const Row* rows, std::int64_t n, std::int64_t* cells);
   template <criteria::Criterion C>
   Found best_of_part(int node, int part, const data::CandidateColumns& columns);
   template <criteria::Criterion C>
@@ -78,7 +80,7 @@ class HistogramEngine : public tree::SplitEngine {
   bool counts_by_lists(std::int64_t n_rows) const;
   void count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
              std::int64_t* cells) const;
-  void complete(int node, int slot);
+  void complete(std::int64_t total, std::int64_t* cells);
   void merge(const std::vector<int>& slots);
   int threads_for(std::int64_t n_rows) const;
 
