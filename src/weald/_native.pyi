@@ -855,6 +855,7 @@ def mean_curves(
     n_threads: int,
 ) -> NDArray[numpy.float64]: ...
 def cox_gradients(
+    ties: str,
     y: NDArray[numpy.float64],
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -864,13 +865,15 @@ def cox_gradients(
     n_threads: int,
 ) -> None: ...
 def cox_mean_loss(
+    ties: str,
     y: NDArray[numpy.float64],
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     copies: NDArray[numpy.int64] | None,
     n_threads: int,
 ) -> float: ...
-def breslow_hazard(
+def baseline_hazard(
+    ties: str,
     y: NDArray[numpy.float64],
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
