@@ -227,7 +227,9 @@ def draws(given: argparse.Namespace) -> Draw:
 
 
 def joined(parts: list[Queries]) -> Queries:
-    X, y, group = (np.concatenate([getattr(part, f) for part in parts]) for f in ("X", "y", "group"))
+    X, y, group = (
+        np.concatenate([getattr(part, f) for part in parts]) for f in ("X", "y", "group")
+    )
     return Queries(X, y, group)
 
 
@@ -255,7 +257,9 @@ def main() -> int:
     print(
         f"# {len(train.group):,} queries of {n:,} rows x {k}, {given.threads} threads\n\n{here}\n"
     )
-    print("| row | system | version | processor s | s | NDCG@10 | less than weald's | error | NDCG |")
+    print(
+        "| row | system | version | processor s | s | NDCG@10 | less than weald's | error | NDCG |"
+    )
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for row in given.rows:
         systems = {s: fit for s, fit in ROWS[row].items() if s in (given.systems or ROWS[row])}
@@ -267,7 +271,9 @@ def main() -> int:
         first = next(iter(fits.values()))
         for system, own in fits.items():
             version = peers.package_version(system.partition(",")[0])
-            gap, error = mean_and_error([a.ndcg_10 - b.ndcg_10 for a, b in zip(first, own, strict=True)])
+            gap, error = mean_and_error(
+                [a.ndcg_10 - b.ndcg_10 for a, b in zip(first, own, strict=True)]
+            )
             print(
                 f"| {row} | {system} | {version} | {median(one.processor for one in own):.2f} "
                 f"| {median(one.wall for one in own):.2f} | {mean(one.ndcg_10 for one in own):.4f} "

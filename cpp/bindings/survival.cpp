@@ -64,9 +64,9 @@ target::SurvivalRows checked_places(const std::string& ties, const Vector<double
           ties == "efron" ? target::Ties::efron : target::Ties::breslow};
 }
 
-void cox_gradients(const std::string& ties, Vector<double> y, Vector<double> scores, std::optional<Vector<double>> weight,
-                   std::optional<Vector<std::int64_t>> copies, OutVector<double> gradient,
-                   OutVector<double> hessian, int n_threads) {
+void cox_gradients(const std::string& ties, Vector<double> y, Vector<double> scores,
+                   std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies,
+                   OutVector<double> gradient, OutVector<double> hessian, int n_threads) {
   const target::SurvivalRows rows = checked_places(ties, y, scores, weight, copies);
   for (const auto* out : {&gradient, &hessian})
     require(out->shape(0) == y.shape(0), "gradient and hessian must have one entry per row");
@@ -75,7 +75,8 @@ void cox_gradients(const std::string& ties, Vector<double> y, Vector<double> sco
   });
 }
 
-double cox_mean_loss(const std::string& ties, Vector<double> y, Vector<double> scores, std::optional<Vector<double>> weight,
+double cox_mean_loss(const std::string& ties, Vector<double> y, Vector<double> scores,
+                     std::optional<Vector<double>> weight,
                      std::optional<Vector<std::int64_t>> copies, int n_threads) {
   const target::SurvivalRows rows = checked_places(ties, y, scores, weight, copies);
   double mean = 0.0;
@@ -83,8 +84,9 @@ double cox_mean_loss(const std::string& ties, Vector<double> y, Vector<double> s
   return mean;
 }
 
-auto baseline_hazard(const std::string& ties, Vector<double> y, Vector<double> scores, std::optional<Vector<double>> weight,
-                    std::optional<Vector<std::int64_t>> copies, int n_threads) {
+auto baseline_hazard(const std::string& ties, Vector<double> y, Vector<double> scores,
+                     std::optional<Vector<double>> weight,
+                     std::optional<Vector<std::int64_t>> copies, int n_threads) {
   const target::SurvivalRows rows = checked_places(ties, y, scores, weight, copies);
   std::vector<double> hazard(static_cast<std::size_t>(rows.n_times));
   run([&] { target::baseline_hazard(rows, hazard.data(), checked_threads(n_threads)); });
@@ -341,12 +343,12 @@ void bind_survival(nb::module_& m) {
         "seed"_a, "n_threads"_a);
   m.def("mean_curves", &mean_curves, "first_step"_a, "step_time"_a, "step_value"_a, "start"_a,
         "leaves"_a, "n_times"_a, "n_threads"_a);
-  m.def("cox_gradients", &cox_gradients, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
-        "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
-  m.def("cox_mean_loss", &cox_mean_loss, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
-        "n_threads"_a);
-  m.def("baseline_hazard", &baseline_hazard, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
-        "n_threads"_a);
+  m.def("cox_gradients", &cox_gradients, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(),
+        "copies"_a.none(), "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
+  m.def("cox_mean_loss", &cox_mean_loss, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(),
+        "copies"_a.none(), "n_threads"_a);
+  m.def("baseline_hazard", &baseline_hazard, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(),
+        "copies"_a.none(), "n_threads"_a);
   m.def("aft_gradients", &aft_gradients, "distribution"_a, "scale"_a, "y"_a, "scores"_a,
         "weight"_a.none(), "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
   m.def("aft_mean_loss", &aft_mean_loss, "distribution"_a, "scale"_a, "y"_a, "scores"_a,

@@ -28,8 +28,11 @@ void for_rows(std::int64_t n_rows, int n_threads, Body&& body) {
 class RiskSets {
  public:
   RiskSets(const SurvivalRows& rows, int n_threads)
-      : rows_(rows), at_risk_(static_cast<std::size_t>(rows.n_times)), events_(at_risk_.size()),
-        tied_risk_(at_risk_.size()), n_tied_(at_risk_.size()) {
+      : rows_(rows),
+        at_risk_(static_cast<std::size_t>(rows.n_times)),
+        events_(at_risk_.size()),
+        tied_risk_(at_risk_.size()),
+        n_tied_(at_risk_.size()) {
     double top_weight = 0.0;
     bool is_first = true;
     for (std::int64_t row = 0; row < rows.n_rows; ++row) {

@@ -346,7 +346,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no gain": ({"parameters": {"label_gain": [0, 1]}}, "label_gain has 2 entries, for the labels"),
     "NaN": ({"y": labels(_6=np.nan)}, "Input y contains NaN"),
     "short y": ({"y": table()[1][:-1], "qid": table()[2][:-1]}, "inconsistent numbers of samples"),
-    "short weights": ({"sample_weight": np.ones(899)}, r"per row, \(900,\), or one per query, \(60,\)"),
+    "short weights": (
+        {"sample_weight": np.ones(899)},
+        r"per row, \(900,\), or one per query, \(60,\)",
+    ),
     "negative weight of a query": ({"sample_weight": -np.ones(60)}, "Negative values"),
     "queries of no set": ({"qid_val": [1]}, "qid_val is given without X_val and y_val"),
     "set without queries": ({"X_val": table()[0], "y_val": table()[1]}, "needs group_val"),
