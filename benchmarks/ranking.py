@@ -258,7 +258,7 @@ def main() -> int:
         f"# {len(train.group):,} queries of {n:,} rows x {k}, {given.threads} threads\n\n{here}\n"
     )
     print(
-        "| row | system | version | processor s | s | NDCG@10 | less than weald's | error | NDCG |"
+        "| row | system | version | processor s | s | NDCG@10 | more than weald's | error | NDCG |"
     )
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for row in given.rows:
@@ -272,7 +272,7 @@ def main() -> int:
         for system, own in fits.items():
             version = peers.package_version(system.partition(",")[0])
             gap, error = mean_and_error(
-                [a.ndcg_10 - b.ndcg_10 for a, b in zip(first, own, strict=True)]
+                [b.ndcg_10 - a.ndcg_10 for a, b in zip(first, own, strict=True)]
             )
             print(
                 f"| {row} | {system} | {version} | {median(one.processor for one in own):.2f} "
