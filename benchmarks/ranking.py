@@ -9,13 +9,14 @@ are read from files in the LETOR format.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean, median, stdev
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,18 @@ class Queries:
     @property
     def qid(self) -> np.ndarray:
         return np.repeat(np.arange(len(self.group)), self.group)
+
+    def some(self, queries: np.ndarray) -> Queries:
+        """The queries of these numbers."""
+        rows = np.isin(self.qid, queries)
+        X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X[rows].reset_index(drop=True)
+        return Queries(X, self.y[rows], self.group[np.sort(queries)])
+
+    def split(self, test_fraction: float, seed: int) -> tuple[Queries, Queries]:
+        """Random queries to train on, and the others."""
+        shuffled = np.random.default_rng(seed).permutation(len(self.group))
+        n_test = round(len(shuffled) * test_fraction)
+        return self.some(shuffled[n_test:]), self.some(shuffled[:n_test])
 
 
 def generated(n_queries: int, seed: int) -> Queries:
@@ -64,8 +77,8 @@ def generated(n_queries: int, seed: int) -> Queries:
     return Queries(X.astype(np.float32), y, group)
 
 
-def lectures() -> tuple[Queries, Queries]:
-    """Which lectures a student rates best: a quarter of the students are left out for the test."""
+def lectures() -> Queries:
+    """Which lectures a student rates best."""
     import pandas
 
     folder = os.environ.get("WEALD_DATA")
@@ -73,15 +86,10 @@ def lectures() -> tuple[Queries, Queries]:
         sys.exit("WEALD_DATA is not set; set it to the folder of insteval.parquet")
     frame = pandas.read_parquet(Path(folder) / "insteval.parquet")
     frame["student"] = frame["student"].astype(int)
-    frame = frame.sort_values("student", kind="stable")
-    is_test = (frame["student"] % 4 == 0).to_numpy()
-    parts = []
-    for mask in (~is_test, is_test):
-        own = frame[mask]
-        X = own.drop(columns=["student", "target"]).reset_index(drop=True)
-        group = own.groupby("student", sort=True).size().to_numpy()
-        parts.append(Queries(X, own["target"].to_numpy() - 1, group))
-    return parts[0], parts[1]
+    frame = frame.sort_values("student", kind="stable").reset_index(drop=True)
+    group = frame.groupby("student", sort=True).size().to_numpy()
+    X = frame.drop(columns=["student", "target"])
+    return Queries(X, frame["target"].to_numpy() - 1, group)
 
 
 def read(path: Path) -> Queries:
@@ -190,7 +198,6 @@ class Measured:
     processor: float
     ndcg_10: float
     ndcg: float
-    rounds: int | None
 
 
 def measured(fit: Fit, train: Queries, test: Queries, threads: int) -> Measured:
@@ -203,8 +210,33 @@ def measured(fit: Fit, train: Queries, test: Queries, threads: int) -> Measured:
         processor,
         ndcg_score(test.y, scores, group=test.group, k=10),
         ndcg_score(test.y, scores, group=test.group),
-        getattr(model, "n_estimators_", None),
     )
+
+
+# The training and test queries of a repeat.
+Draw = Callable[[int], tuple[Queries, Queries]]
+
+
+def draws(given: argparse.Namespace) -> Draw:
+    """Each repeat has queries of its own, so that differences have a standard error."""
+    if given.lectures or given.files:
+        table = lectures() if given.lectures else joined([read(path) for path in given.files])
+        return lambda repeat: table.split(given.test_fraction, repeat)
+    test = generated(600, 2)
+    return lambda repeat: (generated(given.queries, 1 if repeat == 0 else 2 + repeat), test)
+
+
+def joined(parts: list[Queries]) -> Queries:
+    X, y, group = (
+        np.concatenate([getattr(part, f) for part in parts]) for f in ("X", "y", "group")
+    )
+    return Queries(X, y, group)
+
+
+def mean_and_error(values: list[float]) -> tuple[float, float]:
+    """The mean, and its standard error."""
+    error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else math.nan
+    return mean(values), error
 
 
 def main() -> int:
@@ -212,37 +244,40 @@ def main() -> int:
     parser.add_argument("rows", nargs="*", default=["ndcg"], help=", ".join(ROWS))
     parser.add_argument("--queries", type=int, default=400)
     parser.add_argument("--lectures", action="store_true", help="the table of WEALD_DATA")
-    parser.add_argument("--files", type=Path, nargs=2, help="training and test rows (LETOR)")
+    parser.add_argument("--files", type=Path, nargs="+", help="rows in the LETOR format")
+    parser.add_argument("--test-fraction", type=float, default=0.25, help="of the queries")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="each on other training queries")
     parser.add_argument("--systems", nargs="*")
     given = parser.parse_args()
-    if given.lectures:
-        train, test = lectures()
-    elif given.files:
-        train, test = (read(path) for path in given.files)
-    else:
-        train, test = generated(given.queries, 1), generated(600, 2)
+    draw = draws(given)
+    train, _ = draw(0)
     here = ", ".join(f"{name}: {value}" for name, value in report.machine().items())
     n, k = train.X.shape
     print(
         f"# {len(train.group):,} queries of {n:,} rows x {k}, {given.threads} threads\n\n{here}\n"
     )
-    print("| row | system | version | processor s | least | s | NDCG@10 | NDCG | rounds |")
+    print(
+        "| row | system | version | processor s | s | NDCG@10 | more than weald's | error | NDCG |"
+    )
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for row in given.rows:
         systems = {s: fit for s, fit in ROWS[row].items() if s in (given.systems or ROWS[row])}
         fits: dict[str, list[Measured]] = {system: [] for system in systems}
         for repeat in range(given.repeats):
+            train, test = draw(repeat)
             for system in list(systems)[:: 1 if repeat % 2 == 0 else -1]:
                 fits[system].append(measured(systems[system], train, test, given.threads))
+        first = next(iter(fits.values()))
         for system, own in fits.items():
-            times, first = [one.processor for one in own], own[0]
             version = peers.package_version(system.partition(",")[0])
+            gap, error = mean_and_error(
+                [b.ndcg_10 - a.ndcg_10 for a, b in zip(first, own, strict=True)]
+            )
             print(
-                f"| {row} | {system} | {version} | {median(times):.2f} | {min(times):.2f} "
-                f"| {median(one.wall for one in own):.2f} | {first.ndcg_10:.4f} "
-                f"| {first.ndcg:.4f} | {first.rounds or ''} |",
+                f"| {row} | {system} | {version} | {median(one.processor for one in own):.2f} "
+                f"| {median(one.wall for one in own):.2f} | {mean(one.ndcg_10 for one in own):.4f} "
+                f"| {gap:+.4f} | {error:.4f} | {mean(one.ndcg for one in own):.4f} |",
                 flush=True,
             )
     return 0

@@ -148,8 +148,13 @@ def measured(name: str, system: str, threads: int) -> dict[str, Any]:
 
 
 def summary(results: pd.DataFrame) -> Iterator[str]:
-    """Medians by shape and threads; `ratio` is that of weald's time to the best peer's."""
-    for figure in ("seconds", "megabytes", "metric"):
+    """Medians by shape and threads; `ratio` is that of weald's figure to the best peer's.
+
+    Processor time is what to compare with one thread on a machine that does other work, too.
+    """
+    for figure in ("seconds", "processor", "megabytes", "metric"):
+        if figure not in results:
+            continue
         middle = results.pivot_table(
             index=["shape", "threads"],
             columns="system",

@@ -15,6 +15,7 @@ HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 
 # nanobind knows only that these return a tuple or a dict.
 RETURNS = {
+    "__getstate__": ("tuple", "tuple[Any, ...]"),
     "add_gains": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "arrays": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "columns": ("dict", "dict[str, NDArray[Any]]"),
@@ -35,6 +36,7 @@ RETURNS = {
             "copies_by_code",
             "divide",
             "look",
+            "rows_of_nodes",
             "sums_of_leaves",
             "write",
         ),
@@ -49,6 +51,7 @@ RETURNS = {
     "join_trees": ("dict", "dict[str, NDArray[Any]]"),
     "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "newton_steps": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+    "steps_of_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),
     "criterion_facts": ("dict", "dict[str, Any]"),

@@ -1,6 +1,7 @@
 // The core's only interface to threads: a parallel loop that can be interrupted.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -96,5 +97,13 @@ class FunctionRef {
 // The first exception thrown by a task is rethrown here, after the running tasks have ended and
 // with the rest skipped. Interrupted is thrown likewise, and takes precedence.
 void parallel_for(std::int64_t n_tasks, int n_threads, FunctionRef task);
+
+// Rows of a task of a loop over consecutive rows: no more than a core's cache holds, and no more
+// than leave every thread something to do. Few rows are one task.
+inline std::int64_t rows_of_task(std::int64_t n_rows, int n_threads) {
+  constexpr std::int64_t least = 2'048, most = 8'192;
+  if (n_rows < most) return most;
+  return std::clamp((n_rows + n_threads - 1) / std::max(1, n_threads), least, most);
+}
 
 }  // namespace weald

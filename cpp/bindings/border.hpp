@@ -169,13 +169,16 @@ std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_bl
 void bind_data(nb::module_& m);
 void bind_explain(nb::module_& m);
 void bind_forests(nb::module_& m);
+void bind_ranked_table(nb::module_& m);
 void bind_grown_trees(nb::module_& m);
 void bind_isolation(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_ranking(nb::module_& m);
 void bind_rotation(nb::module_& m);
+void bind_row_sums(nb::module_& m);
 void bind_options(nb::module_& m);
-void bind_parts(nb::module_& m);
+void bind_part(nb::module_& m);
+void bind_parts_grower(nb::module_& m);
 void bind_stumps(nb::module_& m);
 void bind_survival(nb::module_& m);
 void bind_predictor(nb::module_& m);

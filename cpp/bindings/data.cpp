@@ -127,6 +127,40 @@ auto draw(Matrix<std::uint64_t> hashes, std::uint64_t seed, std::uint64_t member
   return give(std::move(words));
 }
 
+// The key of each row by its number among equal rows: see numbered_rows.hpp.
+auto keys_of_copies(Matrix<std::uint64_t> hashes, Vector<std::int64_t> numbers) {
+  require(hashes.shape(1) == 2 && numbers.shape(0) == hashes.shape(0),
+          "hashes must have two words per row, and numbers one entry");
+  const auto* const rows = reinterpret_cast<const Hash128*>(hashes.data());
+  weald::RawVector<std::uint64_t> keys(hashes.size());
+  bool sound = true;
+  for (std::size_t row = 0; row < numbers.shape(0); ++row) {
+    const std::int64_t number = numbers.data()[row];
+    sound &= number >= 0;
+    const Hash128 key = data::key_of_copy(rows[row], static_cast<std::uint64_t>(number));
+    keys[2 * row] = key.low;
+    keys[2 * row + 1] = key.high;
+  }
+  require(sound, "numbers must not be negative");
+  return give(std::move(keys), {hashes.shape(0), std::size_t{2}});
+}
+
+// Whether each row is drawn with probability `fraction`; perhaps none is: see subsample.hpp.
+auto draw_rows(Matrix<std::uint64_t> hashes, double fraction, std::uint64_t seed,
+               std::uint64_t member, std::uint64_t purpose) {
+  require(hashes.shape(1) == 2, "hashes must have two words per row");
+  require(fraction > 0.0 && fraction <= 1.0, "fraction must be in (0, 1]");
+  std::vector<std::int64_t> times(hashes.shape(0));
+  std::vector<std::uint8_t> drawn(hashes.shape(0));
+  run(hashes.size(), [&] {
+    data::draw_rows(reinterpret_cast<const Hash128*>(hashes.data()), nullptr,
+                    static_cast<std::int64_t>(times.size()), fraction, {seed, member, purpose},
+                    times.data());
+    for (std::size_t row = 0; row < times.size(); ++row) drawn[row] = times[row] != 0;
+  });
+  return give(std::move(drawn));
+}
+
 // How often each row that is not held out is drawn, and which of all rows are: see subsample.hpp.
 auto subsample(Matrix<std::uint64_t> hashes, std::optional<Vector<std::int64_t>> copies,
                std::optional<Vector<bool>> held_out, double fraction, std::uint64_t seed,
@@ -187,6 +221,8 @@ void bind_data(nb::module_& m) {
         "n_threads"_a);
   m.def("numbered_rows", &numbered_rows, "hashes"_a, "weight"_a.none() = nb::none());
   m.def("draw", &draw, "hashes"_a, "seed"_a, "member"_a, "purpose"_a);
+  m.def("keys_of_copies", &keys_of_copies, "hashes"_a, "numbers"_a);
+  m.def("draw_rows", &draw_rows, "hashes"_a, "fraction"_a, "seed"_a, "member"_a, "purpose"_a);
   m.def("subsample", &subsample, "hashes"_a, "copies"_a.none(), "held_out"_a.none(), "fraction"_a,
         "seed"_a, "member"_a, "purpose"_a);
 }

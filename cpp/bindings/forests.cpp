@@ -4,6 +4,7 @@
 #include "bindings/criterion_checks.hpp"
 #include "bindings/grown_trees.hpp"
 #include "bindings/packed_forest.hpp"
+#include "bindings/ranked_table.hpp"
 #include "bindings/rotation_columns.hpp"
 #include "criteria/criteria.hpp"
 #include "grow/forest_trainer.hpp"
@@ -13,58 +14,6 @@ namespace weald::bindings {
 namespace {
 
 constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
-
-std::int64_t checked_mass(const std::int64_t* mass, std::int64_t n_rows, std::int64_t most) {
-  std::int64_t total = 0;
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    require(mass[row] >= 0 && mass[row] <= most - total, "copies or masses out of range");
-    total += mass[row];
-  }
-  require(total > 0, "at least one row must have positive copies or mass");
-  return total;
-}
-
-// Validate row indices; returns their number.
-std::int64_t checked_index(const Vector<std::int64_t>& index, std::int64_t n_rows,
-                           std::int64_t n_columns) {
-  require(n_rows >= 1 && n_columns >= 1, "a table must have rows and columns");
-  require(n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
-  const auto n = static_cast<std::int64_t>(index.shape(0));
-  require(n >= 1 && n <= n_rows, "index must contain row indices of the table");
-  for (std::int64_t i = 0; i < n; ++i)
-    require(index.data()[i] >= 0 && index.data()[i] < n_rows,
-            "index must contain row indices of the table");
-  return n;
-}
-
-// A table as ranks, built once for all forests on it.
-class RankedTable {
- public:
-  template <class T>
-  RankedTable(AnyTable<T> table, Vector<std::int64_t> index,
-              std::optional<Vector<std::int64_t>> mass, int n_threads, bool keeps_values,
-              const std::vector<int>& n_levels) {
-    const auto view = table_of(table);
-    const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
-    const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
-    if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
-    const int threads = checked_threads(n_threads);
-    run([&] {
-      const auto made = std::make_shared<data::RankedTable>(view, index.data(), n_rows, counts,
-                                                            threads, keeps_values);
-      if (!n_levels.empty()) made->set_levels(n_levels);
-      ranked = made;
-    });
-  }
-
-  std::vector<int> n_ranks() const {
-    std::vector<int> all;
-    for (int c = 0; c < ranked->n_columns(); ++c) all.push_back(ranked->n_ranks(c));
-    return all;
-  }
-
-  std::shared_ptr<const data::RankedTable> ranked;
-};
 
 // Row sampling of a forest; the bag of any base estimator can be drawn again.
 class Bootstrap {
@@ -237,7 +186,7 @@ grow::OutOfBag checked_out_of_bag(const OutSums& sums, const OutCounts& counts,
 
 // Train base estimators first .. first + n_trees - 1 of a forest. With `bootstrap`, `copies` is
 // ignored. `oob_sums` (rows, outputs), `oob_counts` and `oob_squares` (rows) are accumulated.
-nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
+nb::dict grow_forest(const BoundRankedTable& table, const ForestParams& params,
                      const Bootstrap* bootstrap, std::optional<Vector<double>> weight,
                      std::optional<Vector<double>> values,
                      std::optional<Vector<std::int32_t>> classes, int n_classes,
@@ -370,15 +319,6 @@ std::vector<nb::dict> grow_rotation_forest(
 
 void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
-  using Levels = std::vector<int>;  // of each column, 0: numerical; empty: all numerical
-  nb::class_<RankedTable>(m, "RankedTable")
-      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
-           "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
-           "keeps_values"_a = false, "n_levels"_a = Levels{})
-      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
-           "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
-           "keeps_values"_a = false, "n_levels"_a = Levels{})
-      .def("n_ranks", &RankedTable::n_ranks);
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t, const Bootstrap::Groups&>(),
            "mass"_a.none(), "n_units"_a, "n_draws"_a, "seed"_a, "group_of"_a.none() = nb::none())

@@ -134,6 +134,15 @@ double mean_loss(const std::string& loss, double parameter, Vector<double> y, Ma
   return mean;
 }
 
+auto losses_of_rows(const std::string& loss, double parameter, Vector<double> y,
+                    Matrix<double> scores, int n_threads) {
+  const auto rows = scored(loss, parameter, y, scores, std::nullopt, std::nullopt);
+  check_targets(loss, y, rows.n_rows, rows.n_scores);
+  std::vector<double> losses(scores.shape(1));
+  run([&] { target::losses_of_rows(loss, rows, losses.data(), checked_threads(n_threads)); });
+  return give(std::move(losses));
+}
+
 auto base_scores(const std::string& loss, double parameter, Vector<double> y, int n_scores,
                  std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies) {
   check_scores(loss, n_scores);
@@ -446,6 +455,8 @@ void bind_losses(nb::module_& m) {
         "base_slope"_a = 0.0);
   m.def("mean_loss", &mean_loss, "loss"_a, "parameter"_a, "y"_a, "scores"_a, "weight"_a.none(),
         "copies"_a.none(), "n_threads"_a);
+  m.def("losses_of_rows", &losses_of_rows, "loss"_a, "parameter"_a, "y"_a, "scores"_a,
+        "n_threads"_a);
   m.def("base_scores", &base_scores_of_bytes, "loss"_a, "parameter"_a, "y"_a.noconvert(),
         "n_scores"_a, "weight"_a.none(), "copies"_a.none());
   m.def("base_scores", &base_scores, "loss"_a, "parameter"_a, "y"_a, "n_scores"_a,

@@ -52,14 +52,17 @@ NB_MODULE(_native, m) {
   });
   weald::bindings::bind_data(m);
   weald::bindings::bind_explain(m);
+  weald::bindings::bind_ranked_table(m);
   weald::bindings::bind_forests(m);
   weald::bindings::bind_grown_trees(m);
   weald::bindings::bind_isolation(m);
   weald::bindings::bind_losses(m);
   weald::bindings::bind_ranking(m);
   weald::bindings::bind_rotation(m);
+  weald::bindings::bind_row_sums(m);
   weald::bindings::bind_options(m);
-  weald::bindings::bind_parts(m);
+  weald::bindings::bind_part(m);
+  weald::bindings::bind_parts_grower(m);
   weald::bindings::bind_searches(m);
   weald::bindings::bind_stumps(m);
   weald::bindings::bind_survival(m);

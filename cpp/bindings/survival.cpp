@@ -39,9 +39,11 @@ const double* weights_or_null(const std::optional<Vector<double>>& weight, std::
 }
 
 // Validate places of times.
-target::SurvivalRows checked_places(const Vector<double>& y, const Vector<double>& scores,
+target::SurvivalRows checked_places(const std::string& ties, const Vector<double>& y,
+                                    const Vector<double>& scores,
                                     const std::optional<Vector<double>>& weight,
                                     const std::optional<Vector<std::int64_t>>& copies) {
+  require(ties == "breslow" || ties == "efron", "unknown treatment of ties");
   const auto n_rows = static_cast<std::int64_t>(y.shape(0));
   require(static_cast<std::int64_t>(scores.shape(0)) == n_rows,
           "scores must have one entry per row");
@@ -58,13 +60,14 @@ target::SurvivalRows checked_places(const Vector<double>& y, const Vector<double
           weights_or_null(weight, n_rows),
           copies_or_null(copies, n_rows),
           n_rows,
-          static_cast<std::int32_t>(last)};
+          static_cast<std::int32_t>(last),
+          ties == "efron" ? target::Ties::efron : target::Ties::breslow};
 }
 
-void cox_gradients(Vector<double> y, Vector<double> scores, std::optional<Vector<double>> weight,
-                   std::optional<Vector<std::int64_t>> copies, OutVector<double> gradient,
-                   OutVector<double> hessian, int n_threads) {
-  const target::SurvivalRows rows = checked_places(y, scores, weight, copies);
+void cox_gradients(const std::string& ties, Vector<double> y, Vector<double> scores,
+                   std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies,
+                   OutVector<double> gradient, OutVector<double> hessian, int n_threads) {
+  const target::SurvivalRows rows = checked_places(ties, y, scores, weight, copies);
   for (const auto* out : {&gradient, &hessian})
     require(out->shape(0) == y.shape(0), "gradient and hessian must have one entry per row");
   run([&] {
@@ -72,19 +75,21 @@ void cox_gradients(Vector<double> y, Vector<double> scores, std::optional<Vector
   });
 }
 
-double cox_mean_loss(Vector<double> y, Vector<double> scores, std::optional<Vector<double>> weight,
+double cox_mean_loss(const std::string& ties, Vector<double> y, Vector<double> scores,
+                     std::optional<Vector<double>> weight,
                      std::optional<Vector<std::int64_t>> copies, int n_threads) {
-  const target::SurvivalRows rows = checked_places(y, scores, weight, copies);
+  const target::SurvivalRows rows = checked_places(ties, y, scores, weight, copies);
   double mean = 0.0;
   run([&] { mean = target::cox_mean_loss(rows, checked_threads(n_threads)); });
   return mean;
 }
 
-auto breslow_hazard(Vector<double> y, Vector<double> scores, std::optional<Vector<double>> weight,
-                    std::optional<Vector<std::int64_t>> copies, int n_threads) {
-  const target::SurvivalRows rows = checked_places(y, scores, weight, copies);
+auto baseline_hazard(const std::string& ties, Vector<double> y, Vector<double> scores,
+                     std::optional<Vector<double>> weight,
+                     std::optional<Vector<std::int64_t>> copies, int n_threads) {
+  const target::SurvivalRows rows = checked_places(ties, y, scores, weight, copies);
   std::vector<double> hazard(static_cast<std::size_t>(rows.n_times));
-  run([&] { target::breslow_hazard(rows, hazard.data(), checked_threads(n_threads)); });
+  run([&] { target::baseline_hazard(rows, hazard.data(), checked_threads(n_threads)); });
   return give(std::move(hazard));
 }
 
@@ -338,12 +343,12 @@ void bind_survival(nb::module_& m) {
         "seed"_a, "n_threads"_a);
   m.def("mean_curves", &mean_curves, "first_step"_a, "step_time"_a, "step_value"_a, "start"_a,
         "leaves"_a, "n_times"_a, "n_threads"_a);
-  m.def("cox_gradients", &cox_gradients, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
-        "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
-  m.def("cox_mean_loss", &cox_mean_loss, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
-        "n_threads"_a);
-  m.def("breslow_hazard", &breslow_hazard, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
-        "n_threads"_a);
+  m.def("cox_gradients", &cox_gradients, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(),
+        "copies"_a.none(), "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
+  m.def("cox_mean_loss", &cox_mean_loss, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(),
+        "copies"_a.none(), "n_threads"_a);
+  m.def("baseline_hazard", &baseline_hazard, "ties"_a, "y"_a, "scores"_a, "weight"_a.none(),
+        "copies"_a.none(), "n_threads"_a);
   m.def("aft_gradients", &aft_gradients, "distribution"_a, "scale"_a, "y"_a, "scores"_a,
         "weight"_a.none(), "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
   m.def("aft_mean_loss", &aft_mean_loss, "distribution"_a, "scale"_a, "y"_a, "scores"_a,

@@ -109,8 +109,10 @@ class Grower {
     held_.cuts = std::move(cuts);
     held_.first = std::move(first);
     run([&] {
+      const bool may_pack = params_.criterion == criteria::Newton::name;
       const auto table = std::make_shared<const split::HistogramTable>(
-          view, std::move(categories), params_.params.n_threads, params_.params.cells);
+          view, std::move(categories), params_.params.n_threads,
+          may_pack ? params_.params.cells : target::Cells::wide);
       const auto make = [this, table] {
         return std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
       };

@@ -8,19 +8,23 @@
 namespace weald::data {
 namespace {
 
-#pragma pack(push, 4)  // 12 bytes a row
+// A row, and the first half of a word of its hash: of many rows, few agree in it.
 struct Item {
-  std::uint64_t key;
+  std::uint32_t key;
   Row row;
 };
-#pragma pack(pop)
 
-// Order rows whose hashes agree in one word: by the other word, then by weight. Equal rows, of
-// which there may be many, are mostly in order already.
+std::uint32_t key_of_row(const Hash128& hash) {
+  return static_cast<std::uint32_t>(hash.high >> 32);
+}
+
+// Order rows of equal keys: by their whole hashes, then by weight. Equal rows, of which there may
+// be many, are mostly in order already.
 void order_by_rest(Item* begin, Item* end, const Hash128* hashes, const double* weight) {
   const auto comes_before = [&](const Item& a, const Item& b) {
-    const std::uint64_t x = hashes[a.row].low, y = hashes[b.row].low;
-    if (x != y) return x < y;
+    const Hash128 &x = hashes[a.row], &y = hashes[b.row];
+    if (x.high != y.high) return x.high < y.high;
+    if (x.low != y.low) return x.low < y.low;
     if (weight && weight[a.row] != weight[b.row]) return weight[a.row] < weight[b.row];
     return a.row < b.row;
   };
@@ -32,7 +36,8 @@ void order_by_rest(Item* begin, Item* end, const Hash128* hashes, const double* 
 NumberedRows numbered_rows(const Hash128* hashes, const double* weight, std::int64_t n_rows) {
   const auto n = static_cast<std::size_t>(n_rows);
   RawVector<Item> items(n);
-  for (std::size_t row = 0; row < n; ++row) items[row] = {hashes[row].high, static_cast<Row>(row)};
+  for (std::size_t row = 0; row < n; ++row)
+    items[row] = {key_of_row(hashes[row]), static_cast<Row>(row)};
   {
     RawVector<Item> spare;
     radix_sort(items, spare);
@@ -43,16 +48,17 @@ NumberedRows numbered_rows(const Hash128* hashes, const double* weight, std::int
   }
   NumberedRows all{RawVector<std::int64_t>(n), RawVector<std::uint64_t>(2 * n)};
   std::uint64_t number = 0;
+  Hash128 previous{};
   for (std::size_t i = 0; i < n; ++i) {
     const Row row = items[i].row;
-    Hash128 key = hashes[row];
-    const bool is_copy =
-        i > 0 && items[i].key == items[i - 1].key && key.low == hashes[items[i - 1].row].low;
+    const Hash128 own = hashes[row];
+    const bool is_copy = i > 0 && own.low == previous.low && own.high == previous.high;
     number = is_copy ? number + 1 : 0;
-    if (number > 0) absorb(key, number);  // the first of equal rows keeps the plain hash
+    const Hash128 key = key_of_copy(own, number);
     all.order[i] = row;
     all.keys[2 * i] = key.low;
     all.keys[2 * i + 1] = key.high;
+    previous = own;
   }
   return all;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include "base/parallel.hpp"
 #include "base/raw_pages.hpp"
@@ -278,6 +280,43 @@ RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
     ranker.sort(values.data(), n_rows, mass);
     return ranker.write(ranks);
   });
+}
+
+RankedTable::RankedTable(std::int64_t n_rows, std::vector<Column> columns, const Rank* ranks,
+                         const std::vector<int>& n_levels)
+    : RankedTable(n_rows, static_cast<std::int64_t>(columns.size())) {
+  columns_ = std::move(columns);
+  n_levels_ = n_levels;
+  const auto n_columns = static_cast<std::int64_t>(columns_.size());
+  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_ + 1));
+  codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
+  has_missing_.assign(columns_.size(), 0);
+  for (std::int64_t row = 0; row < n_rows_; ++row) {
+    Rank* const to = ranks_.data() + row * stride_;
+    std::memcpy(to, ranks + row * n_columns, static_cast<std::size_t>(n_columns) * sizeof(Rank));
+    std::fill(to + n_columns, to + stride_, Rank{0});
+  }
+  for (std::int64_t c = 0; c < n_columns; ++c) {
+    const Column& column = columns_[c];
+    // The ranks of categories are levels, but bins are of ranks: see set_levels.
+    const int levels = n_levels_.empty() ? 0 : n_levels_[c];
+    std::vector<Code> bin_of = column.bin_of;
+    if (levels > max_value_bins) {
+      bin_of.assign(static_cast<std::size_t>(levels) + 1, Code{0});
+      for (std::size_t rank = 1; rank < column.low.size(); ++rank)
+        bin_of[static_cast<std::size_t>(column.low[rank]) + 1] =
+            column.bin_of.empty() ? static_cast<Code>(rank) : column.bin_of[rank];
+    } else if (levels > 0) {
+      bin_of.clear();
+    }
+    Code* const codes = codes_.data() + c * n_rows_;
+    for (std::int64_t row = 0; row < n_rows_; ++row) {
+      const Rank rank = ranks_[row * stride_ + c];
+      codes[row] = bin_of.empty() ? static_cast<Code>(rank) : bin_of[rank];
+      has_missing_[c] |= static_cast<std::uint8_t>(rank == 0);
+    }
+  }
+  note_missing();
 }
 
 void RankedTable::set_levels(const std::vector<int>& n_levels) {

@@ -33,6 +33,17 @@ class RankedTable {
   RankedTable(std::int64_t n_rows, int n_columns, const std::function<void(int, double*)>& make,
               const std::int64_t* mass);
 
+  // What the ranks of a column are; rank 0 has low 0. At most 255 ranks have a bin each.
+  struct Column {
+    std::vector<double> low{0.0}, high;  // [rank]; high empty: one value per rank
+    std::vector<Code> bin_of;            // [rank]; empty: each rank has its own bin
+    std::vector<Rank> last_of;           // [bin]
+  };
+
+  // A table of ranks made elsewhere: `ranks` row by row without gaps, levels declared (set_levels).
+  RankedTable(std::int64_t n_rows, std::vector<Column> columns, const Rank* ranks,
+              const std::vector<int>& n_levels);
+
   // Declares categorical columns by their number of levels (0: numerical). Their values are levels
   // 0, 1, ...; the rank of a level and, for at most 255 levels, its bin is one more than the level.
   void set_levels(const std::vector<int>& n_levels);
@@ -103,12 +114,10 @@ class RankedTable {
 
   bool every_rank_is_a_bin(int column) const { return columns_[column].bin_of.empty(); }
 
+  const Column& column(int column) const { return columns_[column]; }
+  const std::vector<int>& levels() const { return n_levels_; }  // empty: no categorical columns
+
  private:
-  struct Column {
-    std::vector<double> low{0.0}, high;  // [rank]; high empty: one value per rank
-    std::vector<Code> bin_of;            // [rank]
-    std::vector<Rank> last_of;           // [bin]
-  };
   template <class T>
   struct Ranker;
   RankedTable(std::int64_t n_rows, std::int64_t n_columns);

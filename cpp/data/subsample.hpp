@@ -13,11 +13,17 @@
 namespace weald::data {
 
 // How often each row is drawn: `copies` (null: once) if its random number is below `fraction`, else
-// 0. If that leaves none, the rows of the least number are drawn.
-inline void subsample(const Hash128* keys, const std::int64_t* copies, std::int64_t n_rows,
+// 0. False if that leaves none.
+inline bool draw_rows(const Hash128* keys, const std::int64_t* copies, std::int64_t n_rows,
                       double fraction, const DrawKey& draw, std::int64_t* drawn) {
   const auto limit = static_cast<std::uint64_t>(std::ceil(fraction / uniform_step));
-  if (kernels::active().draw_rows(keys, copies, n_rows, draw, limit, drawn) != 0) return;
+  return kernels::active().draw_rows(keys, copies, n_rows, draw, limit, drawn) != 0;
+}
+
+// The same; if that leaves none, the rows of the least number are drawn.
+inline void subsample(const Hash128* keys, const std::int64_t* copies, std::int64_t n_rows,
+                      double fraction, const DrawKey& draw, std::int64_t* drawn) {
+  if (draw_rows(keys, copies, n_rows, fraction, draw, drawn)) return;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   const auto is_there = [&](std::int64_t row) { return !copies || copies[row] > 0; };
   for (std::int64_t row = 0; row < n_rows; ++row)

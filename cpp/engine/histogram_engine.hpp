@@ -19,6 +19,10 @@
 
 namespace weald::engine {
 
+// Size limit of the histograms kept for subtraction; beyond it a node's histogram is computed from
+// its rows. Sums are integers, so the tree is the same either way.
+inline constexpr std::int64_t pool_bytes = std::int64_t{256} << 20;
+
 class HistogramEngine : public tree::SplitEngine {
  public:
   HistogramEngine(std::shared_ptr<const split::HistogramTable> table, std::string_view criterion,
@@ -26,12 +30,11 @@ class HistogramEngine : public tree::SplitEngine {
                   target::Cells cells);
 
   void start() override;
-  bool allows_concurrent_nodes() const override { return !bundles_.any() && !in_order_; }
-  void expect(const std::vector<tree::Announced>& nodes) override;
-  std::int64_t send_rows(int node, bool looks_on) override;
-  void search(const tree::Siblings& siblings) override;
+  bool shares_nodes() const override { return !bundles_.any() && !in_order_; }
+  std::vector<std::int64_t> send_rows(const std::vector<tree::Announced>& nodes) override;
+  void search(const std::vector<tree::Siblings>& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
-  void keep(const tree::Siblings& siblings) override;
+  void keep(const std::vector<tree::Siblings>& siblings) override;
   std::vector<int> search_level(const std::vector<int>& nodes,
                                 data::CandidateColumns columns) override;
   void send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const override;
@@ -44,27 +47,42 @@ class HistogramEngine : public tree::SplitEngine {
     bool subtract;  // the other's histogram is still the parent's
     data::CandidateColumns counted_columns = {}, rest_columns = {};
   };
+  // The child of a node that is counted (-1: none), and whether it is the left one.
+  struct Lighter {
+    int child;
+    bool is_left;
+  };
+  // The histograms of the threads that count a node, by thread; later those to be added to the
+  // node's own.
+  struct Counts {
+    std::vector<int> slots = {};  // -1: none
+    bool by_lists = false;
+
+    void begin(int n_threads, bool counts_by_lists) {
+      slots.assign(static_cast<std::size_t>(n_threads), -1);
+      by_lists = counts_by_lists;
+    }
+  };
   struct Found {
     split::Split split;
     bool any_admitted = false;
   };
 
-  void search_pair(const Pair& pair);
   Pair take_histograms(const tree::Siblings& siblings);
-  template <criteria::Criterion C>
-  void search_wide(const Pair& pair);
-  void search_packed(const Pair& pair);
-  void search_packed_by_parts(const Pair& pair);
-  split::Split best_packed(int node, const data::CandidateColumns& columns);
+  void search_pairs(const std::vector<Pair>& pairs);
+  template <class FoundInPart, class SearchPart, class Decide>
+  void search_parts(const std::vector<Pair>& pairs, SearchPart search_part, Decide decide);
   split::PackedSearch packed_search(int node) const;
+  split::CountedRows rows_to_count(int node);
+  void count_copies(bool by_lists, const Row* rows, std::int64_t n, std::int64_t* cells);
   template <criteria::Criterion C>
   Found best_of_part(int node, int part, const data::CandidateColumns& columns);
   template <criteria::Criterion C>
   split::Split joined(int node, const std::vector<Found>& found, data::CandidateColumns columns);
   split::Split decided(int node, std::vector<kernels::LaneBests> found,
                        data::CandidateColumns columns);
-  void subtract_part(int part, const Pair& pair);
-  void make_ready(const Pair& pair);
+  void make_part(int part, const Pair& pair);
+  void expand(const Pair& pair);
   void settle(int node, const split::Split& found);
   bool has_room();
 
@@ -73,14 +91,19 @@ class HistogramEngine : public tree::SplitEngine {
   std::int64_t* cells_of_node(int node) { return cells_of(slot_of_[node]); }
   const std::int64_t* columns_of_node(int node);
   std::int64_t* cells_of(int slot) { return pool_.cells_of(slot); }
-  int fill_histogram(int node);
-  void divide_elsewhere(const std::vector<tree::Announced>& nodes);
+  void count_rows(int node);
+  std::int64_t* own_cells(int node, int worker);
+  void begin_sums(const std::vector<int>& nodes);
+  void sum_cells(int node, std::int64_t begin, std::int64_t end);
+  void sum_part(int part, int node);
+  void sum_first(const std::vector<int>& nodes);
+  void end_sum(int node);
+  std::vector<std::int64_t> divide_elsewhere(const std::vector<tree::Announced>& nodes);
   bool counts_by_lists(std::int64_t n_rows) const;
   void count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
              std::int64_t* cells) const;
-  void complete(int node, int slot);
-  void merge(const std::vector<int>& slots);
   int threads_for(std::int64_t n_rows) const;
+  int threads_to_search(std::size_t n_nodes) const;
 
   std::shared_ptr<const split::HistogramTable> table_;
   const Codes &codes_, &counted_;
@@ -96,8 +119,8 @@ class HistogramEngine : public tree::SplitEngine {
   std::optional<split::HistogramLayout> layout_, column_layout_;
 
   HistogramPool pool_;
-  std::vector<int> slot_of_;             // histogram slot of each node; -1: not kept
-  std::vector<std::int64_t> sent_left_;  // rows in parts elsewhere: how many a node sent left
+  std::vector<int> slot_of_;    // histogram slot of each node; -1: not kept
+  std::vector<Counts> counts_;  // of each node, until its histogram is complete
   struct Expanded {
     int node = -1;
     std::vector<std::int64_t> cells;

@@ -4,7 +4,8 @@
 namespace weald::engine {
 
 // The rows of all these nodes are partitioned at once, and those of their lighter children counted.
-void HistogramEngine::divide_elsewhere(const std::vector<tree::Announced>& nodes) {
+std::vector<std::int64_t> HistogramEngine::divide_elsewhere(
+    const std::vector<tree::Announced>& nodes) {
   std::vector<tree::Division> divisions;
   std::vector<std::int64_t*> histograms;
   for (const auto& [node, looks_on] : nodes) {
@@ -15,10 +16,11 @@ void HistogramEngine::divide_elsewhere(const std::vector<tree::Announced>& nodes
   }
   for (const tree::Division& one : divisions)  // after all were taken, their places are final
     if (one.looks_on) histograms.push_back(cells_of_node(one.left + (one.counts_left ? 0 : 1)));
-  const std::vector<std::int64_t> n_left =
+  std::vector<std::int64_t> middles =
       growing_tree_.parts->divide(divisions, histograms, layout_->size());
-  sent_left_.resize(growing_tree_.nodes.size());
-  for (std::size_t i = 0; i < divisions.size(); ++i) sent_left_[divisions[i].node] = n_left[i];
+  for (std::size_t i = 0; i < divisions.size(); ++i)
+    middles[i] += growing_tree_.nodes[divisions[i].node].begin;
+  return middles;
 }
 
 }  // namespace weald::engine

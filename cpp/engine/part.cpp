@@ -18,22 +18,23 @@ constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
 
 }  // namespace
 
-Part::Part(const Codes& codes, data::Categories categories, int n_threads)
+Part::Part(const Codes& codes, data::Categories categories, int n_threads, bool by_columns)
     : codes_(codes), categories_(std::move(categories)), n_threads_(n_threads) {
-  if (codes.n_rows * codes.n_columns > columns_bytes) return;
+  if (!by_columns || !has_codes() || codes.n_rows * codes.n_columns > columns_bytes) return;
   columns_ = data::columns_of(codes, n_threads);
   codes_.columns = columns_.data();
 }
 
 target::Extremes Part::look(const target::Target& target, target::Cells cells) {
-  rows_.start(n_rows(), n_rows(), nullptr, nullptr, n_threads_);
-  nodes_.assign(1, {0, n_rows()});
-  return channels_.look(target, n_rows(), rows_.at(0), n_rows(), cells, n_threads_);
+  rows_.start(n_rows(), n_rows(), target.copies, nullptr, n_threads_);
+  nodes_.assign(1, {0, rows_.size()});
+  steps_.clear();
+  return channels_.look(target, n_rows(), rows_.at(0), rows_.size(), cells, n_threads_);
 }
 
 const std::int64_t* Part::write(const target::Extremes& all,
                                 const std::optional<target::Rounding>& rounding, bool needs_count) {
-  channels_.write(all, rounding, rows_.at(0), n_rows(), needs_count);
+  channels_.write(all, rounding, rows_.at(0), rows_.size(), needs_count);
   if (!layout_ || layout_->cell_size() != cell_size())
     layout_.emplace(codes_, categories_, cell_size());
   cells_.resize(static_cast<std::size_t>(n_threads_));
@@ -62,7 +63,7 @@ void Part::add_all(std::int64_t* cells) {
 void Part::add_rows(int node, std::int64_t* cells) {
   const auto [first, end] = nodes_[node];
   const std::int64_t n = end - first, n_tasks = threads_for(n);
-  const bool in_order = n == n_rows() && node == 0;
+  const bool in_order = node == 0 && rows_.holds_all_rows();
   const Row* const rows = rows_.at(first);
   parallel_for(n_tasks, n_threads_, [&](std::int64_t task, int worker) {
     const std::int64_t begin = n * task / n_tasks, size = n * (task + 1) / n_tasks - begin;
@@ -78,21 +79,27 @@ std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
   const auto [begin, end] = nodes_[division.node];
   const split::Split& split = *division.split;
   std::vector<std::uint8_t> sides;  // of each code of a categorical column
-  const auto test = row_test(codes_, categories_, split.column, split.bin, split.missing_left,
-                             split.left_set.empty() ? nullptr : split.left_set.data(), sides);
+  const auto test = test_of(split, sides);
   const std::int64_t middle =
-      rows_.split(begin, end, test, threads_for(end - begin),
-                  [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
-                      int worker) {
+      rows_.split({{begin, end, test}}, threads_for(end - begin),
+                  [&](int, const Row* left, std::int64_t n_left, const Row* right,
+                      std::int64_t n_right, int worker) {
                     if (!division.looks_on) return;
                     split::add_rows(codes_, categories_, *layout_, channels_,
                                     division.counts_left ? left : right, 0,
                                     division.counts_left ? n_left : n_right, cells_of(worker));
-                  });
+                  })[0];
   if (division.looks_on) add_all(cells);
   nodes_[division.left] = {begin, middle};
   nodes_[division.left + 1] = {middle, end};
-  return middle - begin;
+  if (!rows_.holds_all_rows()) steps_.push_back({division.node, division.left, split});
+  return channels_.count(rows_.at(begin), middle - begin);
+}
+
+tree::Partition::Test Part::test_of(const split::Split& split,
+                                    std::vector<std::uint8_t>& sides) const {
+  return row_test(codes_, categories_, split.column, split.bin, split.missing_left,
+                  split.left_set.empty() ? nullptr : split.left_set.data(), sides);
 }
 
 void Part::add_copies(int node, std::int64_t* counts) const {
@@ -103,7 +110,8 @@ void Part::add_copies(int node, std::int64_t* counts) const {
     const int column = static_cast<int>(task);
     std::int64_t* const own = counts + first[column];
     const auto count = [&](const auto* codes, std::int64_t step) {
-      for (std::int64_t i = 0; i < nodes_[node].size(); ++i) own[codes[rows[i] * step]] += 1;
+      for (std::int64_t i = 0; i < nodes_[node].size(); ++i)
+        own[codes[rows[i] * step]] += channels_.count(rows + i, 1);
     };
     if (const int wide = categories_.wide_place(column); wide >= 0)
       return count(categories_.wide[wide].codes, 1);
@@ -112,8 +120,7 @@ void Part::add_copies(int node, std::int64_t* counts) const {
   });
 }
 
-void Part::add_sums(const std::vector<int>& leaf_of_node, Int128* sums,
-                    std::int32_t* leaf_of_row) const {
+void Part::add_sums(const std::vector<int>& leaf_of_node, Int128* sums, std::int32_t* leaf_of_row) {
   const std::int64_t size = 1 + channels_.n_channels();
   parallel_for(std::min<std::int64_t>(n_nodes(), static_cast<std::int64_t>(leaf_of_node.size())),
                threads_for(n_rows()), [&](std::int64_t i, int) {
@@ -124,6 +131,31 @@ void Part::add_sums(const std::vector<int>& leaf_of_node, Int128* sums,
                  for (std::int64_t r = 0; r < n; ++r) leaf_of_row[rows[r]] = leaf;
                  channels_.add_exact(rows, n, sums + leaf * size);
                });
+  if (!rows_.holds_all_rows()) send_others(leaf_of_node, leaf_of_row);
+}
+
+// The rows without copies descend by the divisions of the tree, and are partitioned as the others.
+void Part::send_others(const std::vector<int>& leaf_of_node, std::int32_t* leaf_of_row) {
+  std::vector<Row> others;
+  others.reserve(static_cast<std::size_t>(n_rows() - rows_.size()));
+  for (std::int64_t row = 0; row < n_rows(); ++row)
+    if (channels_.target().copies[row] <= 0) others.push_back(static_cast<Row>(row));
+  const auto n = static_cast<std::int64_t>(others.size());
+  others_.start(n_rows(), others.data(), n);
+  std::vector<Range> ranges(nodes_.size());
+  ranges[0] = {0, n};
+  std::vector<std::uint8_t> sides;
+  for (const Step& step : steps_) {
+    const auto [begin, end] = ranges[step.node];
+    const std::int64_t middle =
+        others_.split({{begin, end, test_of(step.split, sides)}}, threads_for(end - begin),
+                      tree::Partition::visits_nothing)[0];
+    ranges[step.left] = {begin, middle};
+    ranges[step.left + 1] = {middle, end};
+  }
+  for (std::size_t i = 0; i < leaf_of_node.size() && i < ranges.size(); ++i)
+    for (std::int64_t at = ranges[i].begin; leaf_of_node[i] >= 0 && at < ranges[i].end; ++at)
+      leaf_of_row[*others_.at(at)] = leaf_of_node[i];
 }
 
 }  // namespace weald::engine

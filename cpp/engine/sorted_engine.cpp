@@ -158,16 +158,23 @@ void SortedEngine<T>::send_places(int node, Each&& each) const {
 }
 
 template <class T>
-std::int64_t SortedEngine<T>::send_rows(int node, bool) {
+std::vector<std::int64_t> SortedEngine<T>::send_rows(const std::vector<tree::Announced>& nodes) {
+  std::vector<std::int64_t> middles;
+  for (const tree::Announced& one : nodes) middles.push_back(send_rows(one.node));
+  return middles;
+}
+
+template <class T>
+std::int64_t SortedEngine<T>::send_rows(int node) {
   const tree::Node& parent = growing_tree_.nodes[node];
   const std::int64_t n = parent.n_rows();
   send_places(node, [&](split::Place place, bool goes_left) {
     side_[split::row_of(place)] = goes_left ? 0 : 1;
   });
   const tree::Partition::Test test{side_.data(), 1, 0, 0};
-  return growing_tree_.rows.split(parent.begin, parent.end, test,
+  return growing_tree_.rows.split({{parent.begin, parent.end, test}},
                                   n < worth_a_thread ? 1 : n_threads_,
-                                  [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
+                                  tree::Partition::visits_nothing)[0];
 }
 
 // Stable partition of the parent's entries of a column.
@@ -206,6 +213,11 @@ void SortedEngine<T>::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
 // ---- searching ----
 
 template <class T>
+void SortedEngine<T>::search(const std::vector<tree::Siblings>& siblings) {
+  for (const tree::Siblings& one : siblings) search(one);
+}
+
+template <class T>
 void SortedEngine<T>::search(const tree::Siblings& siblings) {
   if (siblings.wants_left || siblings.wants_right)
     criteria::AllCriteria::with_name(criterion_,
@@ -215,7 +227,7 @@ void SortedEngine<T>::search(const tree::Siblings& siblings) {
 // The order of a node's rows is unchanged.
 template <class T>
 void SortedEngine<T>::search_again(const std::vector<tree::Siblings>& nodes) {
-  for (const tree::Siblings& one : nodes) search(one);
+  search(nodes);
 }
 
 // Neighbouring values depend on the node, so one threshold for a whole depth does not exist.

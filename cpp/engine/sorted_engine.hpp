@@ -34,8 +34,8 @@ class SortedEngine : public tree::SplitEngine {
                const split::SplitLimits& limits, int n_threads, tree::GrowingTree& growing_tree);
 
   void start() override;
-  std::int64_t send_rows(int node, bool looks_on) override;
-  void search(const tree::Siblings& siblings) override;
+  std::vector<std::int64_t> send_rows(const std::vector<tree::Announced>& nodes) override;
+  void search(const std::vector<tree::Siblings>& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
   std::vector<int> search_level(const std::vector<int>& nodes,
                                 data::CandidateColumns columns) override;
@@ -43,6 +43,8 @@ class SortedEngine : public tree::SplitEngine {
 
  private:
   void sort_columns();
+  std::int64_t send_rows(int node);
+  void search(const tree::Siblings& siblings);
   void start_from_some_rows();
   template <criteria::Criterion C>
   void search_by(const tree::Siblings& siblings);

@@ -144,14 +144,16 @@ void ForestEngine::choose_scan_of() {
 
 // ---- searching ----
 
-void ForestEngine::search(const tree::Siblings& siblings) {
-  if (siblings.parent >= 0) {
-    draws_.push_back(draws_[siblings.parent].child(false));
-    draws_.push_back(draws_[siblings.parent].child(true));
-    constants_.resize(draws_.size(), data::ConstantFeatures(constants_[siblings.parent]));
+void ForestEngine::search(const std::vector<tree::Siblings>& siblings) {
+  for (const tree::Siblings& one : siblings) {
+    if (one.parent >= 0) {
+      draws_.push_back(draws_[one.parent].child(false));
+      draws_.push_back(draws_[one.parent].child(true));
+      constants_.resize(draws_.size(), data::ConstantFeatures(constants_[one.parent]));
+    }
+    if (one.wants_left) search_node(one.left);
+    if (one.wants_right) search_node(one.right);
   }
-  if (siblings.wants_left) search_node(siblings.left);
-  if (siblings.wants_right) search_node(siblings.right);
 }
 
 void ForestEngine::search_again(const std::vector<tree::Siblings>& nodes) {
@@ -419,9 +421,13 @@ std::vector<int> ForestEngine::search_level(const std::vector<int>&, data::Candi
 
 // ---- partitioning rows ----
 
-std::int64_t ForestEngine::send_rows(int node, bool) {
-  const tree::Node& parent = growing_tree_->nodes[node];
-  return send(parent.begin, parent.end, parent.split);
+std::vector<std::int64_t> ForestEngine::send_rows(const std::vector<tree::Announced>& nodes) {
+  std::vector<std::int64_t> middles;
+  for (const tree::Announced& one : nodes) {
+    const tree::Node& parent = growing_tree_->nodes[one.node];
+    middles.push_back(send(parent.begin, parent.end, parent.split));
+  }
+  return middles;
 }
 
 std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const split::Split& split) {

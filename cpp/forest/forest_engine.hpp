@@ -59,8 +59,8 @@ class ForestEngine : public tree::SplitEngine {
   void start_beside(const ForestEngine& other);
   // Starts a tree on a subset of the rows of another's tree, with the limits of that tree.
   void start_within(const ForestEngine& whole);
-  std::int64_t send_rows(int node, bool looks_on) override;
-  void search(const tree::Siblings& siblings) override;
+  std::vector<std::int64_t> send_rows(const std::vector<tree::Announced>& nodes) override;
+  void search(const std::vector<tree::Siblings>& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
   std::vector<int> search_level(const std::vector<int>& nodes,
                                 data::CandidateColumns columns) override;

@@ -1,6 +1,7 @@
 #include "grow/grower.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -11,8 +12,8 @@
 namespace weald::grow {
 namespace {
 
-// Up to this many rows times columns one thread is faster than several.
-constexpr std::int64_t small_node = 80'000;
+// Rows times columns that keep a thread busy: nodes with fewer are split together.
+constexpr std::int64_t enough_for_a_thread = 40'000;
 
 // Smaller tables are grown by one thread.
 constexpr std::int64_t tiny_table = 10'000;
@@ -186,7 +187,7 @@ void Grower::run_node_by_node() {
   small_.clear();
   paths_.clear();
   if (!choice_.is_free()) paths_.push_back(choice_.root(growing_tree_.channels.target().member));
-  engine_->search({-1, 0, -1, may_split(0), false, columns_of(0)});
+  engine_->search({{-1, 0, -1, may_split(0), false, columns_of(0)}});
   push_if_split(0);
   split_frontier();
   while (search_small_targets()) split_frontier();
@@ -236,69 +237,69 @@ bool Grower::search_small_targets() {
   return true;
 }
 
-bool Grower::has_few_rows(int node) const {
-  return growing_tree_.nodes[node].n_rows() * n_columns_ <= small_node;
-}
-
-bool Grower::grows_nodes_concurrently() const {
+bool Grower::shares_nodes() const {
   return params_.n_threads > 1 && n_rows_ * n_columns_ >= tiny_table && !inside_a_loop() &&
-         engine_->allows_concurrent_nodes();
+         engine_->shares_nodes();
 }
 
 // The next node and, if it is too small for all threads, further nodes that are likely to be next:
 // their children are found ahead of time. If their turn never comes, that work is lost. Parts are
 // asked for all nodes that may be next, because a question takes longer than the work.
 std::vector<int> Grower::batch() {
-  const int top = frontier_.front();
   const bool asks = growing_tree_.parts != nullptr;
-  if (!asks && (!grows_nodes_concurrently() || !has_few_rows(top))) return {top};
-  std::vector<int> nodes;
-  for (const int node : frontier_)
-    if (growing_tree_.nodes[node].ahead < 0 && (asks || has_few_rows(node))) nodes.push_back(node);
-  std::int64_t most = asks ? static_cast<std::int64_t>(nodes.size()) : 2 * params_.n_threads;
-  if (params_.max_leaf_nodes > 0) {
-    const std::int64_t left = params_.max_leaf_nodes - growing_tree_.n_leaves;
-    const bool takes_all = asks || params_.growth == tree::Growth::depth_wise;
-    most = std::min(most, takes_all ? left : (left + 3) / 4);
+  std::int64_t work =
+      asks ? std::numeric_limits<std::int64_t>::max() : params_.n_threads * enough_for_a_thread;
+  const auto cells_of = [this](int i) { return growing_tree_.nodes[i].n_rows() * n_columns_; };
+  if (!asks && (!shares_nodes() || cells_of(frontier_.front()) >= work)) return {frontier_.front()};
+  // Grows the tree as far as its nodes are known.
+  std::vector<int> nodes, next = frontier_;
+  const auto comes_after = [this](int a, int b) { return comes_before(b, a); };
+  for (std::int64_t left = most_ahead(asks); left > 0 && work > 0 && !next.empty(); --left) {
+    std::pop_heap(next.begin(), next.end(), comes_after);
+    const int node = next.back(), ahead = growing_tree_.nodes[node].ahead;
+    next.pop_back();
+    if (ahead < 0) {
+      nodes.push_back(node);
+      work -= asks ? 0 : cells_of(node);
+      continue;
+    }
+    for (const int child : {ahead, ahead + 1}) {
+      if (!growing_tree_.nodes[child].split.found() || (!asks && is_small(child))) continue;
+      next.push_back(child);
+      std::push_heap(next.begin(), next.end(), comes_after);
+    }
   }
-  const auto end =
-      nodes.begin() + std::min<std::int64_t>(most, static_cast<std::int64_t>(nodes.size()));
-  std::partial_sort(nodes.begin(), end, nodes.end(),
-                    [this](int a, int b) { return comes_before(a, b); });
-  nodes.erase(end, nodes.end());
   return nodes;
 }
 
-// Creates the children of some nodes and finds their best splits, one thread per node if there are
-// several.
+// How many splits to look ahead.
+std::int64_t Grower::most_ahead(bool asks) const {
+  const std::int64_t all = std::numeric_limits<std::int64_t>::max();
+  if (params_.max_leaf_nodes == 0) return asks ? all : 2 * params_.n_threads;
+  const std::int64_t left = params_.max_leaf_nodes - growing_tree_.n_leaves;
+  if (asks || params_.growth == tree::Growth::depth_wise) return left;
+  return std::min(left, std::max<std::int64_t>((left + 3) / 4, params_.n_threads));
+}
+
+// Creates the children of some nodes and finds their best splits.
 void Grower::expand(const std::vector<int>& nodes) {
+  std::vector<tree::Announced> announced;
   for (const int node : nodes) {
+    announced.push_back({node, may_split_below(node)});
     growing_tree_.make_children(node);
     for (const bool is_right : {false, true})
       if (!choice_.is_free())
         paths_.push_back(
             choice_.child(paths_[node], growing_tree_.nodes[node].split.column, is_right));
   }
-  std::vector<tree::Announced> announced;
-  for (const int node : nodes) announced.push_back({node, may_split_below(node)});
-  engine_->expect(announced);
-  if (nodes.size() == 1) return search_children(nodes[0]);
-  // Largest first, for load balance.
-  std::vector<int> order = nodes;
-  std::sort(order.begin(), order.end(), [this](int a, int b) {
-    const std::int64_t x = growing_tree_.nodes[a].n_rows(), y = growing_tree_.nodes[b].n_rows();
-    return x != y ? x > y : a < b;
-  });
-  parallel_for(static_cast<std::int64_t>(order.size()), params_.n_threads,
-               [&](std::int64_t i, int) { search_children(order[i]); });
-}
-
-void Grower::search_children(int node) {
-  const bool looks_on = may_split_below(node);
-  partition(node, looks_on);
-  const int left = growing_tree_.nodes[node].ahead, right = left + 1;
-  engine_->search({node, left, right, looks_on && may_split(left), looks_on && may_split(right),
-                   columns_of(left), columns_of(right)});
+  partition(announced);
+  std::vector<tree::Siblings> children;
+  for (const auto& [node, looks_on] : announced) {
+    const int left = growing_tree_.nodes[node].ahead, right = left + 1;
+    children.push_back({node, left, right, looks_on && may_split(left),
+                        looks_on && may_split(right), columns_of(left), columns_of(right)});
+  }
+  engine_->search(children);
 }
 
 // A level is split if all of it fits max_leaf_nodes. Nodes that the split of the level does not
@@ -338,45 +339,38 @@ void Grower::run_level_by_level() {
   }
 }
 
-// Partitions the rows of a level's nodes: large ones by all threads, small ones a few at a time,
-// one thread each.
+// Partitions the rows of a level's nodes, a few at a time because each needs memory while it is
+// counted.
 void Grower::divide(const std::vector<int>& nodes, bool looks_on) {
-  const auto divide_node = [&](int i) {
-    partition(i, looks_on);
-    const tree::Node& node = growing_tree_.nodes[i];
-    if (looks_on)
-      engine_->keep({i, node.left, node.right, may_split(node.left), may_split(node.right)});
-  };
   const bool asks = growing_tree_.parts != nullptr;  // for all nodes at once
-  const std::size_t most = asks                         ? nodes.size()
-                           : grows_nodes_concurrently() ? 2 * params_.n_threads
-                                                        : 1;
-  std::vector<tree::Announced> few;
-  const auto divide_few = [&] {
-    engine_->expect(few);
-    parallel_for(static_cast<std::int64_t>(few.size()), params_.n_threads,
-                 [&](std::int64_t i, int) { divide_node(few[i].node); });
-    few.clear();
-  };
-  for (const int node : nodes) {
-    if (!asks && !has_few_rows(node)) {
-      engine_->expect({{node, looks_on}});
-      divide_node(node);
-      continue;
+  const std::size_t most = asks             ? nodes.size()
+                           : shares_nodes() ? 2 * static_cast<std::size_t>(params_.n_threads)
+                                            : 1;
+  for (std::size_t first = 0; first < nodes.size(); first += most) {
+    std::vector<tree::Announced> some;
+    for (std::size_t i = first; i < std::min(nodes.size(), first + most); ++i)
+      some.push_back({nodes[i], looks_on});
+    partition(some);
+    if (!looks_on) continue;
+    std::vector<tree::Siblings> children;
+    for (const auto& [i, _] : some) {
+      const tree::Node& node = growing_tree_.nodes[i];
+      children.push_back({i, node.left, node.right, may_split(node.left), may_split(node.right)});
     }
-    few.push_back({node, looks_on});
-    if (few.size() == most) divide_few();
+    engine_->keep(children);
   }
-  if (!few.empty()) divide_few();
 }
 
 data::CandidateColumns Grower::columns_of(int node) const {
   return choice_.is_free() ? data::CandidateColumns{} : choice_.candidates(paths_[node]);
 }
 
-void Grower::partition(int node, bool looks_on) {
-  growing_tree_.part_rows(node, engine_->send_rows(node, looks_on));
-  if (!params_.split.direction.empty()) bound_children(node);
+void Grower::partition(const std::vector<tree::Announced>& nodes) {
+  const std::vector<std::int64_t> middles = engine_->send_rows(nodes);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    growing_tree_.part_rows(nodes[i].node, middles[i]);
+    if (!params_.split.direction.empty()) bound_children(nodes[i].node);
+  }
 }
 
 // Leaf values stay within the bounds of their node. A split on a monotonic column divides the

@@ -56,12 +56,11 @@ class Grower {
   bool search_small_targets();
   void rescale(const std::vector<int>& nodes);
   bool is_small(int node) const;
-  bool has_few_rows(int node) const;
-  bool grows_nodes_concurrently() const;
+  bool shares_nodes() const;
   std::vector<int> batch();
+  std::int64_t most_ahead(bool asks) const;
   void expand(const std::vector<int>& nodes);
-  void search_children(int node);
-  void partition(int node, bool looks_on);
+  void partition(const std::vector<tree::Announced>& nodes);
   data::CandidateColumns columns_of(int node) const;
   void bound_children(int node);
   void prune();

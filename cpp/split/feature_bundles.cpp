@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "split/sparse_columns.hpp"
 
 namespace weald::split {
 namespace {
@@ -26,17 +27,23 @@ constexpr std::size_t most_tries = 8;
 }  // namespace
 
 FeatureBundles::FeatureBundles(const Codes& codes, const data::Categories& categories,
-                               int n_threads)
+                               bool by_lists, int n_threads)
     : n_rows_(codes.n_rows) {
   if (codes.n_rows < least_rows) return;
   const auto stays_single = [&](int column) {
     return codes.n_bins[column] + 1 > few_codes || categories.wide_place(column) >= 0;
   };
-  // Upper bound: if one bundle of all eligible columns would not pay, several do not either, and no
-  // rows are read.
-  std::int64_t n_single = 0;
-  for (int column = 0; column < codes.n_columns; ++column) n_single += stays_single(column);
-  if (!pays(codes, n_single + 1)) return;
+  // If the fewest bundles that can hold all eligible columns would not pay, more of them do not
+  // either. A column has a joint code of its own for each of its codes but one; code 0 may not
+  // occur.
+  std::int64_t n_single = 0, least_states = 0;
+  for (int column = 0; column < codes.n_columns; ++column) {
+    n_single += stays_single(column);
+    least_states += stays_single(column) ? 0 : codes.n_bins[column] - 1;
+  }
+  const std::int64_t fewest = n_single + 1 + least_states / most_states;
+  if (!pays(codes, fewest)) return;
+  if (by_lists && SparseColumns::estimated_additions(codes) <= static_cast<double>(fewest)) return;
   std::vector<Bundle> open;
   for (int column = 0; column < codes.n_columns; ++column) {
     if (stays_single(column)) {

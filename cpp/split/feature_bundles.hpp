@@ -6,7 +6,8 @@
 //
 // Benchmark row `covertype`: without it (one-hot columns are then counted by lists,
 // sparse_columns.hpp) a fit takes 1.16 times the processor time; 200,000 x 30 columns of four
-// values, 1.44 times.
+// values, 1.44 times. Columns that lists count in fewer additions are not bundled: bundles of shape
+// `sparse_1k` of benchmarks/shapes.py took 1.5 times the processor time.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,10 @@ namespace weald::split {
 
 class FeatureBundles {
  public:
-  // Finds bundles; none if they would not save a substantial part of the counting.
-  FeatureBundles(const Codes& codes, const data::Categories& categories, int n_threads);
+  // Finds bundles; none if they would not save a substantial part of the counting, for which
+  // columns of mostly one value may need less already (`by_lists`, sparse_columns.hpp).
+  FeatureBundles(const Codes& codes, const data::Categories& categories, bool by_lists,
+                 int n_threads);
 
   bool any() const { return !counted_.empty(); }
 

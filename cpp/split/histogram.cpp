@@ -181,16 +181,23 @@ void add_wide_column(const data::WideColumn& wide, const target::Channels& chann
   }
 }
 
+void add_packed(const Codes& codes, const HistogramLayout& layout, int first, int last,
+                const std::int64_t* words, const Row* rows, std::int64_t begin, std::int64_t n,
+                std::int64_t* cells) {
+  constexpr int step = tile / lanes;
+  for (int end; first < last; first = end) {
+    end = std::min(last, (first / step + 1) * step);
+    std::int64_t* group_cells[step];
+    for (int g = first; g < end; ++g) group_cells[g - first] = cells + layout.part_begin(g);
+    kernels::active().add_packed(codes, first, end, words, rows, begin, n, group_cells);
+  }
+}
+
 void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int last,
               const target::Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
               std::int64_t* cells) {
-  if (channels.is_packed()) {
-    std::int64_t* group_cells[tile / lanes];
-    for (int g = first; g < last; ++g) group_cells[g - first] = cells + layout.part_begin(g);
-    kernels::active().add_packed(codes, first, last, channels.values(), rows, begin, n,
-                                 group_cells);
-    return;
-  }
+  if (channels.is_packed())
+    return add_packed(codes, layout, first, last, channels.values(), rows, begin, n, cells);
   const bool has_sums = !channels.target().classes && channels.target().n_labels <= 1;
   for (int g = first; g < last; ++g) {
     std::int64_t* const to = cells + layout.part_begin(g);

@@ -86,7 +86,12 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
               const target::Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
               std::int64_t* cells);
 
-// The same for one category with wide codes; `cells` are its own, by bin.
+// Adds words[row] (null: 1) to packed cells of groups [first, last). `rows` as above.
+void add_packed(const Codes& codes, const HistogramLayout& layout, int first, int last,
+                const std::int64_t* words, const Row* rows, std::int64_t begin, std::int64_t n,
+                std::int64_t* cells);
+
+// Adds rows to the cells of one category with wide codes; `cells` are its own, by bin.
 void add_wide_column(const data::WideColumn& wide, const target::Channels& channels,
                      const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
 

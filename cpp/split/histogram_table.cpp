@@ -20,7 +20,7 @@ HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_catego
                                target::Cells cells)
     : codes(of_codes),
       categories(std::move(of_categories)),
-      bundles(of_codes, categories, n_threads),
+      bundles(of_codes, categories, cells != target::Cells::wide, n_threads),
       counted(bundles.any() ? bundles.codes() : of_codes),
       counted_categories(bundles.any() ? bundles.categories(categories) : categories),
       sparse(counted, n_threads),
@@ -49,7 +49,7 @@ HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_catego
                                std::vector<std::uint8_t> column_has_missing)
     : codes(of_codes),
       categories(std::move(of_categories)),
-      bundles(of_codes, categories, 1),
+      bundles(of_codes, categories, false, 1),
       counted(of_codes),
       counted_categories(categories),
       sparse(counted, 1),

@@ -16,8 +16,11 @@ constexpr std::int64_t few_rows = 16'384;
 // The most frequent codes are estimated from this many evenly spaced rows.
 constexpr std::int64_t sample_rows = 4'096;
 
-// One addition via a list costs about as much as two via columns: a group uses lists if at most
-// this share of its codes is rare. Lists then also take less memory than codes.
+// One addition via a list costs about as much as two via columns.
+constexpr double per_entry = 2.0;
+
+// A group uses lists if at most this share of its codes is rare. Lists then also take less memory
+// than codes.
 constexpr double max_rare_share = 0.4;
 
 // Additions saved that pay for one cell visit when the usual codes' sums are completed.
@@ -44,6 +47,35 @@ std::uint64_t lanes_mask(const Codes& codes, int group) {
 std::uint64_t marks_of(std::uint64_t bytes) {
   constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7f;
   return (((bytes & low) + low) | bytes) & ~low;
+}
+
+// The most frequent code of each column of a group, in a sample of the rows.
+struct UsualCodes {
+  std::uint64_t codes = 0;      // packed like a row's codes
+  double others_per_row = 0.0;  // mean number of columns with another code
+
+  bool has_lists(int n_lanes) const { return others_per_row <= max_rare_share * n_lanes; }
+};
+
+UsualCodes usual_codes(const Codes& codes, int group) {
+  const std::int64_t step = codes.n_rows / std::min(codes.n_rows, sample_rows);
+  const std::int64_t n_sample = (codes.n_rows + step - 1) / step;
+  std::vector<std::int64_t> counts(lanes * (max_value_bins + 1), 0);
+  for (std::int64_t row = 0; row < codes.n_rows; row += step) {
+    const std::uint64_t eight = codes_of(codes, group, row);
+    for (int lane = 0; lane < lanes; ++lane)
+      ++counts[lane * (max_value_bins + 1) + static_cast<Code>(eight >> (8 * lane))];
+  }
+  UsualCodes usual;
+  std::int64_t n_rare = 0;
+  for (int lane = 0; lane < codes.lanes_of(group); ++lane) {
+    const auto begin = counts.begin() + lane * (max_value_bins + 1);
+    const auto most = std::max_element(begin, begin + max_value_bins + 1);
+    usual.codes |= static_cast<std::uint64_t>(most - begin) << (8 * lane);
+    n_rare += n_sample - *most;
+  }
+  usual.others_per_row = static_cast<double>(n_rare) / static_cast<double>(n_sample);
+  return usual;
 }
 
 }  // namespace
@@ -76,6 +108,8 @@ SparseColumns::SparseColumns(const Codes& codes, int n_threads)
     blocks_.clear();
     return;
   }
+  additions_per_row_ = static_cast<double>(n_entries) / static_cast<double>(codes.n_rows) +
+                       static_cast<double>(n_columns_ - n_listed);
   const double rows = static_cast<double>(saved_per_cell * n_cells) /
                       (static_cast<double>(saved) / static_cast<double>(codes.n_rows));
   least_rows_ = static_cast<std::int64_t>(rows) + 1;
@@ -83,27 +117,21 @@ SparseColumns::SparseColumns(const Codes& codes, int n_threads)
 
 // Determine the usual codes of all columns, and the groups with few others.
 void SparseColumns::choose(const Codes& codes) {
-  const std::int64_t step = codes.n_rows / std::min(codes.n_rows, sample_rows);
-  const std::int64_t n_sample = (codes.n_rows + step - 1) / step;
   for (int g = 0; g < codes.n_groups(); ++g) {
-    std::vector<std::int64_t> counts(lanes * (max_value_bins + 1), 0);
-    for (std::int64_t row = 0; row < codes.n_rows; row += step) {
-      const std::uint64_t eight = codes_of(codes, g, row);
-      for (int lane = 0; lane < lanes; ++lane)
-        ++counts[lane * (max_value_bins + 1) + static_cast<Code>(eight >> (8 * lane))];
-    }
-    std::uint64_t usual = 0;
-    std::int64_t n_rare = 0;
-    for (int lane = 0; lane < codes.lanes_of(g); ++lane) {
-      const auto begin = counts.begin() + lane * (max_value_bins + 1);
-      const auto most = std::max_element(begin, begin + max_value_bins + 1);
-      usual |= static_cast<std::uint64_t>(most - begin) << (8 * lane);
-      n_rare += n_sample - *most;
-    }
-    usual_.push_back(usual);
-    has_lists_.push_back(static_cast<double>(n_rare) <=
-                         max_rare_share * static_cast<double>(n_sample * codes.lanes_of(g)));
+    const UsualCodes group = usual_codes(codes, g);
+    usual_.push_back(group.codes);
+    has_lists_.push_back(group.has_lists(codes.lanes_of(g)));
   }
+}
+
+double SparseColumns::estimated_additions(const Codes& codes) {
+  double additions = 0.0;
+  for (int g = 0; g < codes.n_groups(); ++g) {
+    const UsualCodes group = usual_codes(codes, g);
+    const int n_lanes = codes.lanes_of(g);
+    additions += group.has_lists(n_lanes) ? per_entry * group.others_per_row : n_lanes;
+  }
+  return additions;
 }
 
 // Write the lists of all rows; false if there are too many entries for 32-bit offsets.
@@ -156,18 +184,15 @@ bool SparseColumns::fill(const Codes& codes, Block& block, int n_threads) const 
 }
 
 void SparseColumns::add(const Codes& codes, const HistogramLayout& layout,
-                        const target::Channels& channels, const Row* rows, std::int64_t begin,
+                        const std::int64_t* words, const Row* rows, std::int64_t begin,
                         std::int64_t n, std::int64_t* cells) const {
-  for (const Block& block : blocks_)
-    add_block(block, channels.values(), rows, begin, n, cells + block.base);
-  // The remaining groups, in runs within one tile.
-  constexpr int step = tile / lanes;
+  for (const Block& block : blocks_) add_block(block, words, rows, begin, n, cells + block.base);
   const int n_groups = codes.n_groups();
   for (int first = 0, last; first < n_groups; first = last) {
     last = first + 1;
     if (has_lists_[first]) continue;
-    while (last < n_groups && !has_lists_[last] && last % step != 0) ++last;
-    add_rows(codes, layout, first, last, channels, rows, begin, n, cells);
+    while (last < n_groups && !has_lists_[last]) ++last;
+    add_packed(codes, layout, first, last, words, rows, begin, n, cells);
   }
 }
 
@@ -181,7 +206,7 @@ void SparseColumns::add_block(const Block& block, const std::int64_t* words, con
   const std::uint16_t* const lists = block.cells.data();
   const auto add_list = [&](std::int64_t row) {
     const std::uint16_t* const end = lists + std::int64_t{first[row + 1]} * four;
-    const auto word = static_cast<std::uint64_t>(words[row]);
+    const auto word = words ? static_cast<std::uint64_t>(words[row]) : 1;
     for (const std::uint16_t* at = lists + std::int64_t{first[row]} * four; at != end; at += four) {
       std::uint64_t cell;
       std::memcpy(&cell, at, sizeof cell);
@@ -198,7 +223,7 @@ void SparseColumns::add_block(const Block& block, const std::int64_t* words, con
   for (std::int64_t i = 0; i < n; ++i) {
     if (i + early < n) {
       __builtin_prefetch(first + rows[i + early]);
-      __builtin_prefetch(words + rows[i + early]);
+      if (words) __builtin_prefetch(words + rows[i + early]);
     }
     if (i + soon < n) {
       const std::uint16_t* const list = lists + std::int64_t{first[rows[i + soon]]} * four;

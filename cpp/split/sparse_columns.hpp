@@ -22,13 +22,19 @@ class SparseColumns {
   // Selects the groups of columns that use lists.
   SparseColumns(const Codes& codes, int n_threads);
 
+  // The additions for each row if lists are used, in units of those of whole columns; an estimate.
+  static double estimated_additions(const Codes& codes);
+
   // Whether lists save more for this many rows than completing the usual codes costs.
   bool pays_for(std::int64_t n_rows) const { return n_rows >= least_rows_; }
 
-  // Adds the words of the rows to packed cells of all groups, but not of wide columns; `rows` null:
+  // Adds words[row] (null: 1) to packed cells of all groups, but not of wide columns; `rows` null:
   // rows begin .. begin + n - 1. Cells of usual codes are valid only after `complete`.
-  void add(const Codes& codes, const HistogramLayout& layout, const target::Channels& channels,
+  void add(const Codes& codes, const HistogramLayout& layout, const std::int64_t* words,
            const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) const;
+
+  // Mean number of additions for each row, of lists and of the codes of other groups.
+  double additions_per_row() const { return additions_per_row_; }
 
   // Sets the cells of a group's usual codes to `total` minus the other codes.
   void complete(int group, const HistogramLayout& layout, std::int64_t total,
@@ -49,6 +55,7 @@ class SparseColumns {
                         std::int64_t begin, std::int64_t n, std::int64_t* cells);
 
   std::int64_t least_rows_;
+  double additions_per_row_ = 0.0;
   int n_columns_;
   std::vector<std::uint64_t>
       usual_;  // of each group: the usual codes of its columns, packed like a row's codes

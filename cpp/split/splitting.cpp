@@ -331,6 +331,20 @@ bool PackedSearch::leaves_enough(const Choice& cut, const CountedRows& rows) con
   return std::min(left, all - left) >= limits_.min_samples_leaf;
 }
 
+// The copies of all columns in the layout of the histogram, if that takes fewer additions than
+// counting the columns in which an unproven split might win; else nothing.
+std::vector<std::int64_t> PackedSearch::count_all(const std::vector<kernels::LaneBests>& bests,
+                                                  double score, const CountedRows& rows) const {
+  std::int64_t n_open = 0;
+  for (const kernels::LaneBests& best : bests)
+    n_open += std::count_if(best.undecided, best.undecided + lanes,
+                            [&](double one) { return one != none && one >= score; });
+  if (static_cast<double>(n_open) <= rows.additions_per_row) return {};
+  std::vector<std::int64_t> cells(static_cast<std::size_t>(layout_.size()));
+  rows.all_columns(cells.data());
+  return cells;
+}
+
 // Count the copies of the parts in which an unproven split might win, and update their columns to
 // the best allowed splits.
 std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::LaneBests>& bests,
@@ -338,11 +352,18 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::
                                                            const data::CandidateColumns& columns,
                                                            const CountedRows& rows) const {
   std::vector<Copies> counts(bests.size());
+  const std::vector<std::int64_t> all = count_all(bests, score, rows);
   for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
     const double* const open = bests[part].undecided;
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
-    counts[part] = count_copies(part, bests[part], score, rows);
+    if (!all.empty() && part < codes_.n_groups()) {
+      counts[part].cells.assign(all.begin() + layout_.part_begin(part),
+                                all.begin() + layout_.part_end(part));
+      std::fill_n(counts[part].has, lanes, true);
+    } else {
+      counts[part] = count_copies(part, bests[part], score, rows);
+    }
     const kernels::LaneBests counted = search_part(part, cells, columns, &counts[part]);
     for (int lane = 0; lane < lanes_of(part); ++lane) {
       if (!counts[part].has[lane]) continue;

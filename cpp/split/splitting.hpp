@@ -263,12 +263,15 @@ Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
                   const target::Channels& channels, const SplitLimits& limits);
 
 // The rows of a node, whose copies may have to be counted. If they lie elsewhere, `elsewhere` tells
-// their copies by the code of each of some columns.
+// their copies by the code of each of some columns. `all_columns` writes those of all columns that
+// are not wide in the layout of the histogram, at so many additions for each row.
 struct CountedRows {
   const Row* rows = nullptr;
   std::int64_t n = 0;
   std::function<std::vector<std::vector<std::int64_t>>(const std::vector<int>& columns)> elsewhere =
       {};
+  std::function<void(std::int64_t* cells)> all_columns = {};
+  double additions_per_row = std::numeric_limits<double>::infinity();
 };
 
 // The same search for the newton criterion on packed cells, eight columns at once. Categorical
@@ -346,6 +349,8 @@ class PackedSearch {
   Decided decided(double score, Split best) const;
   Copies count_copies(int part, const kernels::LaneBests& bests, double score,
                       const CountedRows& rows) const;
+  std::vector<std::int64_t> count_all(const std::vector<kernels::LaneBests>& bests, double score,
+                                      const CountedRows& rows) const;
   Copies count_elsewhere(int part, const bool* is_counted, const CountedRows& rows) const;
   void take(int part, const kernels::LaneBests& bests, const std::int64_t* cells,
             const Copies& copies, double& score, Split& best) const;

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <stdexcept>
 #include <vector>
 
@@ -12,91 +11,26 @@
 #include "base/parallel.hpp"
 #include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
+#include "target/exact_mean.hpp"
 #include "target/leaf_constants.hpp"
-#include "target/packing.hpp"
+#include "target/leaf_sums.hpp"
+#include "target/row_blocks.hpp"
 
 namespace weald::target {
 namespace {
 
-constexpr std::int64_t block = 8192;
-
-// Run body(begin, end) over blocks of rows in parallel.
-template <class Body>
-void for_blocks(std::int64_t n_rows, std::int64_t size, int n_threads, Body&& body) {
-  parallel_for(
-      (n_rows + size - 1) / size, n_rows < 2 * size ? 1 : n_threads,
-      [&](std::int64_t task, int) { body(task * size, std::min(n_rows, (task + 1) * size)); });
-}
-template <class Body>
-void for_row_blocks(std::int64_t n_rows, int n_threads, Body&& body) {
-  for_blocks(n_rows, block, n_threads, body);
-}
+// Numbers of a block of rows with several scores.
+constexpr std::int64_t most_block = 8192;
 
 // Rows with many scores need many exponentials: a few hundred are worth a thread.
-std::int64_t block_of(int n_scores) {
-  return n_scores == 1 ? block : std::max<std::int64_t>(256, block / 2 / n_scores / 64 * 64);
+std::int64_t block_of(const losses::Scored& rows, int n_threads) {
+  return rows.n_scores == 1 ? rows_of_task(rows.n_rows, n_threads)
+                            : std::max<std::int64_t>(256, most_block / 2 / rows.n_scores / 64 * 64);
 }
 
 template <class F>
 void with_loss(std::string_view name, F&& visit) {
   if (!losses::AllLosses::with_name(name, visit)) throw std::invalid_argument("unknown loss");
-}
-
-// Exact mean of values[row] over copies and weights; values must be finite.
-template <class T>
-double exact_mean(const T* values, const double* weight, const std::int64_t* copies,
-                  std::int64_t n_rows) {
-  double top = 0.0, top_weight = 0.0, low = 0.0, high = 0.0;
-  bool first = true;
-  const auto seen = [&](std::int64_t row) { return !copies || copies[row] > 0; };
-  const auto term = [&](std::int64_t row) {
-    const double value = values[row];
-    return weight ? value * weight[row] : value;
-  };
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    if (!seen(row)) continue;
-    if (weight) top_weight = std::max(top_weight, weight[row]);
-    top = std::max(top, std::abs(term(row)));
-    const double value = values[row];
-    low = first ? value : std::min(low, value);
-    high = first ? value : std::max(high, value);
-    first = false;
-  }
-  if (first) return std::numeric_limits<double>::quiet_NaN();
-  if (low == high) return low;
-  if (!std::isfinite(top)) return std::numeric_limits<double>::infinity();
-  const FixedPoint fixed(exponent_above(top), exact_bits);
-  const FixedPoint fixed_weight(exponent_above(weight ? top_weight : 1.0), exact_bits);
-  Int128 total = 0, mass = 0;
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    if (!seen(row)) continue;
-    const std::int64_t times = copies ? copies[row] : 1;
-    total += static_cast<Int128>(fixed(term(row))) * times;
-    mass += static_cast<Int128>(fixed_weight(weight ? weight[row] : 1.0)) * times;
-  }
-  return to_double(total, fixed.shift) / to_double(mass, fixed_weight.shift);
-}
-
-// The largest |value| of the rows of positive copies; NaN counts as larger than any number.
-double largest_of(const double* values, const std::int64_t* copies, std::int64_t n_rows,
-                  int n_threads) {
-  double top = 0.0;
-  std::mutex lock;
-  for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
-    double part = 0.0;
-    bool has_negative;
-    if (!copies) part = kernels::active().largest(values + begin, end - begin, &has_negative);
-    double near[LossAt::near_rows];
-    for (std::int64_t at = begin; copies && at < end; at += LossAt::near_rows) {
-      const std::int64_t size = std::min(LossAt::near_rows, end - at);
-      for (std::int64_t i = 0; i < size; ++i)
-        near[i] = times_0_or_1(values[at + i], copies[at + i] > 0);
-      part = Extremes::larger(part, kernels::active().largest(near, size, &has_negative));
-    }
-    const std::scoped_lock hold(lock);
-    top = Extremes::larger(top, part);
-  });
-  return top;
 }
 
 // Whether y of a block contains valid class indices, if the loss requires these.
@@ -147,7 +81,7 @@ bool gradients(std::string_view loss, const losses::Scored& rows, double* gradie
     is_sound = has_classes<L>;
   });
   std::atomic<bool> sound = true;
-  const std::int64_t size = block_of(rows.n_scores);
+  const std::int64_t size = block_of(rows, n_threads);
   for_blocks(rows.n_rows, size, n_threads, [&](std::int64_t begin, std::int64_t end) {
     if (!is_sound(rows, {begin, end})) sound = false;
     kernels::active().gradients(loss, rows, {begin, end}, gradient, hessian);
@@ -164,14 +98,19 @@ bool gradients(std::string_view loss, const losses::Scored& rows, double* gradie
   return has_hessian;
 }
 
-double mean_loss(std::string_view loss, const losses::Scored& rows, int n_threads) {
+void losses_of_rows(std::string_view loss, const losses::Scored& rows, double* losses,
+                    int n_threads) {
   with_loss(loss, [](auto) {});  // or throw
-  std::vector<double> losses(static_cast<std::size_t>(rows.n_rows));
-  for_blocks(rows.n_rows, block_of(rows.n_scores), n_threads,
+  for_blocks(rows.n_rows, block_of(rows, n_threads), n_threads,
              [&](std::int64_t begin, std::int64_t end) {
-               kernels::active().losses(loss, rows, {begin, end}, losses.data());
+               kernels::active().losses(loss, rows, {begin, end}, losses);
              });
-  return exact_mean(losses.data(), rows.weight, rows.copies, rows.n_rows);
+}
+
+double mean_loss(std::string_view loss, const losses::Scored& rows, int n_threads) {
+  std::vector<double> losses(static_cast<std::size_t>(rows.n_rows));
+  losses_of_rows(loss, rows, losses.data(), n_threads);
+  return exact_mean<double>({losses.data(), rows.weight, rows.copies, rows.n_rows});
 }
 
 bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
@@ -197,7 +136,7 @@ bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64
 
 void base_scores(std::string_view loss, const losses::Scored& rows, double* base) {
   const auto mean = [&](const double* y) {
-    return exact_mean(y, rows.weight, rows.copies, rows.n_rows);
+    return exact_mean<double>({y, rows.weight, rows.copies, rows.n_rows});
   };
   with_loss(loss, [&]<losses::Loss L>(L) {
     if constexpr (L::best_constant != losses::BestConstant::of_mean) {
@@ -218,6 +157,15 @@ void base_scores(std::string_view loss, const losses::Scored& rows, double* base
   });
 }
 
+void base_scores_of_means(std::string_view loss, const double* means, int n_scores, double* base) {
+  with_loss(loss, [&]<losses::Loss L>(L) {
+    if constexpr (L::best_constant != losses::BestConstant::of_mean)
+      throw std::invalid_argument("the base score of this loss is no function of a mean");
+    else
+      for (int k = 0; k < n_scores; ++k) base[k] = L::base_score(means[k], n_scores);
+  });
+}
+
 double base_score(std::string_view loss, const std::uint8_t* labels, const double* weight,
                   const std::int64_t* copies, std::int64_t n_rows) {
   double base = 0.0;
@@ -225,7 +173,7 @@ double base_score(std::string_view loss, const std::uint8_t* labels, const doubl
     if constexpr (L::targets != losses::Targets::classes)
       throw std::invalid_argument("labels require a classification loss");
     else
-      base = L::base_score(exact_mean(labels, weight, copies, n_rows), 1);
+      base = L::base_score(exact_mean<std::uint8_t>({labels, weight, copies, n_rows}), 1);
   });
   return base;
 }
@@ -262,41 +210,6 @@ void leaf_constants(std::string_view loss, const losses::Scored& rows, const Lea
   });
 }
 
-void leaf_sums(const double* gradient, const double* hessian, const std::int64_t* copies,
-               const Leaves& leaves, double* gradients, double* hessians, int n_threads) {
-  const double top_gradient = largest_of(gradient, copies, leaves.n_rows, n_threads);
-  const double top_hessian = hessian ? largest_of(hessian, copies, leaves.n_rows, n_threads) : 1.0;
-  if (!std::isfinite(top_gradient) || !std::isfinite(top_hessian))
-    throw std::invalid_argument("gradients and hessians of a leaf must be finite");
-  const FixedPoint fixed_g(exponent_above(top_gradient), exact_bits);
-  const FixedPoint fixed_h(exponent_above(top_hessian), exact_bits);
-  struct LeafSums {
-    Int128 gradient = 0, hessian = 0;
-  };
-  const auto n_leaves = static_cast<std::size_t>(leaves.n_leaves);
-  std::vector<LeafSums> all(n_leaves);
-  std::mutex lock;
-  for_row_blocks(leaves.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<LeafSums> part(n_leaves);
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t times = copies ? copies[row] : 1;
-      LeafSums& leaf = part[leaves.of_row[row]];
-      leaf.gradient += static_cast<Int128>(fixed_g(times_0_or_1(gradient[row], times > 0))) * times;
-      const double own = hessian ? hessian[row] : 1.0;
-      leaf.hessian += static_cast<Int128>(fixed_h(times_0_or_1(own, times > 0))) * times;
-    }
-    const std::scoped_lock hold(lock);
-    for (std::size_t i = 0; i < n_leaves; ++i) {
-      all[i].gradient += part[i].gradient;
-      all[i].hessian += part[i].hessian;
-    }
-  });
-  for (std::size_t i = 0; i < n_leaves; ++i) {
-    gradients[i] = to_double(all[i].gradient, fixed_g.shift);
-    hessians[i] = to_double(all[i].hessian, fixed_h.shift);
-  }
-}
-
 void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
                 const double* gradient, const double* hessian, const std::int64_t* copies,
                 const Leaves& leaves, double* values, int n_threads) {
@@ -307,25 +220,6 @@ void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
     values[i] = curvature > 0.0 ? -values[i] / curvature : 0.0;
   }
   cap_steps(loss, parameter, rate, values, leaves.n_leaves);
-}
-
-void newton_steps(const double* gradient, const double* hessian, const std::int64_t* copies,
-                  const Leaves& leaves, int n_scores, double l1, double l2, double* steps,
-                  double* hessians, int n_threads) {
-  const auto n = static_cast<std::size_t>(leaves.n_leaves);
-  std::vector<double> sums(n), own(n);
-  std::fill_n(hessians, n, 0.0);
-  for (int k = 0; k < n_scores; ++k) {
-    const std::int64_t first = k * leaves.n_rows;
-    leaf_sums(gradient + first, hessian ? hessian + first : nullptr, copies, leaves, sums.data(),
-              own.data(), n_threads);
-    for (std::size_t i = 0; i < n; ++i) {
-      hessians[i] += own[i];
-      const double sum = std::copysign(std::max(std::abs(sums[i]) - l1, 0.0), sums[i]);
-      const double curvature = own[i] + l2;
-      steps[i * n_scores + k] = curvature > 0.0 ? -sum / curvature : 0.0;
-    }
-  }
 }
 
 void cap_steps(std::string_view loss, double parameter, double rate, double* steps,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "losses/scored.hpp"
+#include "target/leaf_sums.hpp"
 
 namespace weald::target {
 
@@ -14,11 +15,18 @@ namespace weald::target {
 bool gradients(std::string_view loss, const losses::Scored& rows, double* gradient, double* hessian,
                int n_threads);
 
+// Writes the loss of each row, without its weight.
+void losses_of_rows(std::string_view loss, const losses::Scored& rows, double* losses,
+                    int n_threads);
+
 // The mean loss over copies and weights, as an exact sum.
 double mean_loss(std::string_view loss, const losses::Scored& rows, int n_threads);
 
 // The base score of each output: base[score].
 void base_scores(std::string_view loss, const losses::Scored& rows, double* base);
+
+// The same from the mean target, or, for several scores, from the share of each class.
+void base_scores_of_means(std::string_view loss, const double* means, int n_scores, double* base);
 
 // The same for one score and two classes, with labels as bytes.
 double base_score(std::string_view loss, const std::uint8_t* labels, const double* weight,
@@ -33,19 +41,9 @@ void predictions(std::string_view loss, const double* scores, std::int64_t n_row
 bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
                      const double* values, std::int64_t n_leaves, int n_scores, int n_threads);
 
-// The leaf of each row; every entry is in [0, n_leaves).
-struct Leaves {
-  const std::int32_t* of_row;
-  std::int64_t n_rows, n_leaves;
-};
-
 // For losses with refitted leaves: the best constant for the residuals of each leaf.
 void leaf_constants(std::string_view loss, const losses::Scored& rows, const Leaves& leaves,
                     double* values, int n_threads);
-
-// Exact sums of gradients and hessians (null: 1 each) over the rows of each leaf.
-void leaf_sums(const double* gradient, const double* hessian, const std::int64_t* copies,
-               const Leaves& leaves, double* gradients, double* hessians, int n_threads);
 
 // Newton step of each leaf from exact sums, capped if the loss requires it: -sum of gradients /
 // (sum of hessians + l2); 0 if the denominator is. `rate` is the learning rate that steps will be
@@ -53,13 +51,6 @@ void leaf_sums(const double* gradient, const double* hessian, const std::int64_t
 void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
                 const double* gradient, const double* hessian, const std::int64_t* copies,
                 const Leaves& leaves, double* values, int n_threads);
-
-// Newton step of each leaf for each of n_scores scores, not capped: steps[leaf][score]. `hessians`:
-// the sum of the hessians of a leaf over its rows and all scores. The size of a sum of gradients is
-// reduced by l1.
-void newton_steps(const double* gradient, const double* hessian, const std::int64_t* copies,
-                  const Leaves& leaves, int n_scores, double l1, double l2, double* steps,
-                  double* hessians, int n_threads);
 
 // Caps steps that are too long for the loss.
 void cap_steps(std::string_view loss, double parameter, double rate, double* steps, std::int64_t n);

@@ -10,7 +10,7 @@
 namespace weald::target {
 namespace {
 
-constexpr std::int64_t task_rows = 8192, near_rows = LossAt::near_rows;
+constexpr std::int64_t near_rows = LossAt::near_rows;
 
 int bits_of(std::int64_t x) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x)));
@@ -44,17 +44,16 @@ Block block_of(const Pairs& rows, std::int64_t begin, std::int64_t size, NearPai
 template <class Partial, class Visit, class Merge>
 void for_blocks(const Pairs& rows, int n_threads, Visit visit, Merge merge) {
   std::mutex lock;
-  const std::int64_t n = rows.n_rows;
-  parallel_for((n + task_rows - 1) / task_rows, n < 2 * task_rows ? 1 : n_threads,
-               [&](std::int64_t task, int) {
-                 Partial partial{};
-                 NearPairs near;
-                 const std::int64_t end = std::min(n, (task + 1) * task_rows);
-                 for (std::int64_t at = task * task_rows; at < end; at += near_rows)
-                   visit(partial, block_of(rows, at, std::min(near_rows, end - at), near));
-                 const std::scoped_lock hold(lock);
-                 merge(partial);
-               });
+  const std::int64_t n = rows.n_rows, task_rows = rows_of_task(n, n_threads);
+  parallel_for((n + task_rows - 1) / task_rows, n_threads, [&](std::int64_t task, int) {
+    Partial partial{};
+    NearPairs near;
+    const std::int64_t end = std::min(n, (task + 1) * task_rows);
+    for (std::int64_t at = task * task_rows; at < end; at += near_rows)
+      visit(partial, block_of(rows, at, std::min(near_rows, end - at), near));
+    const std::scoped_lock hold(lock);
+    merge(partial);
+  });
 }
 
 kernels::CoarseSums coarse_of(const Block& block, const Rounding& rounding) {

@@ -57,11 +57,6 @@ class Partition {
   bool holds_first_rows() const { return holds_first_rows_; }
   const Row* at(std::int64_t position) const { return rows_.data() + position; }
 
-  // Number of blocks into which `split` divides this many rows, an upper bound of the workers used.
-  static std::int64_t n_blocks(std::int64_t n_rows) {
-    return (n_rows + block_of(n_rows) - 1) / block_of(n_rows);
-  }
-
   // Split condition: left if codes[row * stride] - offset <= limit, unsigned; or, for categorical
   // columns, goes_left[code], where the code may be wide.
   struct Test {
@@ -72,41 +67,78 @@ class Partition {
     const std::uint16_t* wide_codes = nullptr;
   };
 
-  // Stable partition of [begin, end): rows that go left come first; returns where the right ones
-  // begin. visit(left, n_left, right, n_right, worker) is called for every block of rows while it
-  // is in cache. Several nodes may be partitioned concurrently, each by one thread.
+  // How many rows a block should have that threads share with others: with few rows a thread takes
+  // one block, because each thread that visits a node keeps sums of its own; with many it takes
+  // several, because threads differ in speed.
+  static std::int64_t block_of(std::int64_t n_rows, int n_threads) {
+    if (n_rows < few_rows_each * n_threads)
+      return std::max<std::int64_t>(least_block, (n_rows + n_threads - 1) / n_threads);
+    return std::clamp<std::int64_t>(n_rows / (4 * n_threads), 2 * least_block, 8'192);
+  }
+
+  // A range of rows to be partitioned.
+  struct Division {
+    std::int64_t begin, end;
+    Test test;
+
+    std::int64_t size() const { return end - begin; }
+  };
+
+  // Stable partition of ranges that do not overlap: rows that go left come first; returns where the
+  // right ones of each begin. visit(i, left, n_left, right, n_right, worker) is called for every
+  // block of rows of the i-th range while it is in cache. The threads share the blocks of all
+  // ranges.
   //
   // rows_   [ a b c d | e f g h ]        blocks of rows, partitioned in parallel
   // spare_  [ a c d b | f h g e ]        lefts from the front of a block, rights from its back
   // rows_   [ a c d f | h b e g ]        copied to their final position, rights reversed back
   template <class Visit>
-  std::int64_t split(std::int64_t begin, std::int64_t end, const Test& test, int n_threads,
-                     Visit&& visit) {
-    const std::int64_t n_blocks = Partition::n_blocks(end - begin), block = block_of(end - begin);
-    if (n_blocks == 1) {
-      Row* const sent = spare_ + begin;
-      const std::int64_t size = end - begin;
-      const std::int64_t n_left = send(test, rows_.data() + begin, size, sent);
-      visit(sent, n_left, sent + n_left, size - n_left, 0);
-      take_back(sent, n_left, size, begin, begin + n_left);
-      return begin + n_left;
+  std::vector<std::int64_t> split(const std::vector<Division>& ranges, int n_threads,
+                                  Visit&& visit) {
+    std::vector<Block> blocks = blocks_of(ranges, n_threads);
+    parallel_for(static_cast<std::int64_t>(blocks.size()), n_threads,
+                 [&](std::int64_t b, int worker) {
+                   Block& block = blocks[b];
+                   Row* const sent = spare_ + block.begin;
+                   const std::int64_t n_left =
+                       send(ranges[block.range].test, rows_.data() + block.begin, block.size, sent);
+                   visit(block.range, sent, n_left, sent + n_left, block.size - n_left, worker);
+                   block.n_left = n_left;
+                   if (block.is_alone) take_back(block, block.begin, block.begin + n_left);
+                 });
+    std::vector<std::int64_t> middles;
+    for (const Division& range : ranges) middles.push_back(range.begin);
+    std::int64_t n_shared = 0;  // rows of ranges of several blocks
+    for (const Block& block : blocks) {
+      middles[block.range] += block.n_left;
+      n_shared += block.is_alone ? 0 : block.size;
     }
-    std::vector<std::int64_t> lefts(static_cast<std::size_t>(n_blocks) + 1, 0);
-    parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
-      const std::int64_t from = begin + b * block, size = std::min(block, end - from);
-      Row* const sent = spare_ + from;
-      const std::int64_t n_left = send(test, rows_.data() + from, size, sent);
-      lefts[b + 1] = n_left;
-      visit(sent, n_left, sent + n_left, size - n_left, worker);
-    });
-    for (std::int64_t b = 0; b < n_blocks; ++b) lefts[b + 1] += lefts[b];
-    const std::int64_t middle = begin + lefts[n_blocks];
-    parallel_for(n_blocks, end - begin < copied_alone ? 1 : n_threads, [&](std::int64_t b, int) {
-      const std::int64_t from = begin + b * block, size = std::min(block, end - from);
-      const std::int64_t n_left = lefts[b + 1] - lefts[b];
-      take_back(spare_ + from, n_left, size, begin + lefts[b], middle + (b * block - lefts[b]));
-    });
-    return middle;
+    if (n_shared == 0) return middles;
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      Block& block = blocks[b];
+      const bool is_first = b == 0 || blocks[b - 1].range != block.range;
+      block.left = is_first ? block.begin : blocks[b - 1].left + blocks[b - 1].n_left;
+      block.right = is_first ? middles[block.range] : blocks[b - 1].right + blocks[b - 1].n_right();
+    }
+    parallel_for(static_cast<std::int64_t>(blocks.size()), n_shared < copied_alone ? 1 : n_threads,
+                 [&](std::int64_t b, int) {
+                   const Block& block = blocks[b];
+                   if (!block.is_alone) take_back(block, block.left, block.right);
+                 });
+    return middles;
+  }
+
+  static constexpr auto visits_nothing = [](int, const Row*, std::int64_t, const Row*, std::int64_t,
+                                            int) {};
+
+  // An upper bound of the workers that `split` calls `visit` with, summed over the ranges.
+  static std::size_t most_visits(const std::vector<Division>& ranges, int n_threads) {
+    std::size_t most = 0;
+    const std::int64_t block = block_of(total_of(ranges), n_threads);
+    for (const Division& range : ranges)
+      most += static_cast<std::size_t>(
+          std::min<std::int64_t>(n_threads, n_blocks(range.size(), block)));
+    return most;
   }
 
   // The same in the calling thread, by a predicate of the row.
@@ -139,16 +171,44 @@ class Partition {
   }
 
  private:
-  // With few rows, short blocks balance the threads better; with still fewer, copying back alone is
-  // faster than waking a second thread.
-  static constexpr std::int64_t few_rows = 16'384, copied_alone = 8'192;
-  static std::int64_t block_of(std::int64_t n_rows) { return n_rows < 8 * few_rows ? 2048 : 8192; }
+  struct Block {
+    int range;
+    std::int64_t begin, size;
+    bool is_alone;  // the only block of its range
+    std::int64_t n_left = 0, left = 0, right = 0;
+
+    std::int64_t n_right() const { return size - n_left; }
+  };
+
+  static std::vector<Block> blocks_of(const std::vector<Division>& ranges, int n_threads) {
+    const std::int64_t most = block_of(total_of(ranges), n_threads);
+    std::vector<Block> blocks;
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const std::int64_t n = n_blocks(ranges[i].size(), most), size = ranges[i].size();
+      for (std::int64_t b = 0; b < n; ++b) {
+        const std::int64_t from = size * b / n, to = size * (b + 1) / n;
+        blocks.push_back({static_cast<int>(i), ranges[i].begin + from, to - from, n == 1});
+      }
+    }
+    return blocks;
+  }
+  static std::int64_t total_of(const std::vector<Division>& ranges) {
+    return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
+                           [](std::int64_t sum, const Division& one) { return sum + one.size(); });
+  }
+  static std::int64_t n_blocks(std::int64_t n_rows, std::int64_t block) {
+    return std::max<std::int64_t>(1, (n_rows + block / 2) / block);
+  }
+
+  // With still fewer rows, copying back alone is faster than waking a second thread.
+  static constexpr std::int64_t copied_alone = 8'192;
+  static constexpr std::int64_t few_rows = 16'384, few_rows_each = 4'096, least_block = 512;
 
   // Copies the rows of a block that `send` sent to their final positions.
-  void take_back(const Row* sent, std::int64_t n_left, std::int64_t size, std::int64_t left,
-                 std::int64_t right) {
-    std::copy(sent, sent + n_left, rows_.data() + left);
-    std::reverse_copy(sent + n_left, sent + size, rows_.data() + right);
+  void take_back(const Block& block, std::int64_t left, std::int64_t right) {
+    const Row* const sent = spare_ + block.begin;
+    std::copy(sent, sent + block.n_left, rows_.data() + left);
+    std::reverse_copy(sent + block.n_left, sent + block.size, rows_.data() + right);
   }
 
   // Partitions rows[0, n) into `sent`: left rows from the front, right rows from the back in

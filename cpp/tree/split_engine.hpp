@@ -32,27 +32,23 @@ class SplitEngine {
   // if the integers of rows were rescaled.
   virtual void start() = 0;
 
-  // Whether several nodes may be partitioned, and their children searched, concurrently.
-  virtual bool allows_concurrent_nodes() const { return false; }
+  // Whether the threads share the work of several nodes, so that it pays to pass several at once.
+  virtual bool shares_nodes() const { return false; }
 
-  // Announces the nodes whose rows are partitioned next, after their children were created: one, or
-  // several concurrently.
-  virtual void expect(const std::vector<Announced>& /*nodes*/) {}
-
-  // Partition the rows of a node by its split; returns where the right ones begin. `looks_on`:
-  // splits of its children may be requested next.
-  virtual std::int64_t send_rows(int node, bool looks_on) = 0;
+  // Partition the rows of nodes by their splits, after their children were created; returns where
+  // the right ones of each begin.
+  virtual std::vector<std::int64_t> send_rows(const std::vector<Announced>& nodes) = 0;
 
   // Find the best splits of the siblings that want one, with the sums of the left side, and release
-  // the state kept for their parent.
-  virtual void search(const Siblings& siblings) = 0;
+  // the state kept for their parents.
+  virtual void search(const std::vector<Siblings>& siblings) = 0;
 
   // Repeat the search for single nodes (each passed as a left sibling) after the integers of their
   // rows and their sums were rescaled.
   virtual void search_again(const std::vector<Siblings>& nodes) = 0;
 
   // Instead of `search`, if the siblings are to be searched by search_level.
-  virtual void keep(const Siblings& /*siblings*/) {}
+  virtual void keep(const std::vector<Siblings>& /*siblings*/) {}
 
   // Find one split for all nodes: sets the split, with the sums of its left side, of those nodes
   // that use it, and returns them.

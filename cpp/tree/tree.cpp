@@ -10,8 +10,11 @@
 namespace weald::tree {
 namespace {
 
-// Rows per task in passes over all rows.
-constexpr std::int64_t block = 8'192;
+// Fewer rows are written by one thread.
+constexpr std::int64_t few_rows = 8'192;
+
+// Rows per task in passes over rows that no node holds.
+constexpr std::int64_t unseen_rows = 16'384;
 
 // Up to this many leaf sums, merging blocks is cheap.
 constexpr std::int64_t few_sums = 512;
@@ -133,13 +136,14 @@ class Writer {
     for (std::int64_t i = 0; i < n_nodes(); ++i)
       if (order_.leaf[i] >= 0) leaves.push_back(i);
     const std::int64_t n_rows = growing_tree_.rows.size();
-    if (n_rows < 2 * block) {
+    if (n_threads_ == 1 || n_rows < few_rows) {
       for (const std::int64_t i : leaves) write(i, nodes[i].begin, nodes[i].end);
       return;
     }
     // Leaves differ in size, so threads share blocks of rows.
     std::sort(leaves.begin(), leaves.end(),
               [&](std::int64_t a, std::int64_t b) { return nodes[a].begin < nodes[b].begin; });
+    const std::int64_t block = rows_of_task(n_rows, n_threads_);
     parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
       const std::int64_t begin = task * block, end = std::min(begin + block, n_rows);
       auto leaf = std::partition_point(leaves.begin(), leaves.end(),
@@ -177,6 +181,7 @@ class Writer {
     for (std::size_t i = 0; i < growing_tree_.nodes.size(); ++i)
       if (order_.leaf[i] >= 0) of_leaf[order_.leaf[i]] = exact_.data() + i * n_totals_;
     std::mutex lock;
+    const std::int64_t block = rows_of_task(n_rows, n_threads_);
     parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
       std::vector<Int128> sums(of_leaf.size() * n_totals_, 0);
       channels_.add_exact(task * block, std::min((task + 1) * block, n_rows), leaf_of_row_,
@@ -234,9 +239,9 @@ void part_unseen_rows(const Tree& tree, const std::vector<Partition::Test>& test
     std::int64_t begin, end;
   };
   const std::int64_t first = target.copies ? 0 : std::min(n_rows, target.n_used);
-  const std::int64_t n_tasks = (n_rows - first + 2 * block - 1) / (2 * block);
+  const std::int64_t n_tasks = (n_rows - first + unseen_rows - 1) / unseen_rows;
   parallel_for(n_tasks, n_threads, [&](std::int64_t task, int) {
-    const std::int64_t from = first + task * 2 * block, to = std::min(n_rows, from + 2 * block);
+    const std::int64_t from = first + task * unseen_rows, to = std::min(n_rows, from + unseen_rows);
     std::vector<Row> unseen(static_cast<std::size_t>(to - from));
     if (!target.copies) std::iota(unseen.begin(), unseen.end(), static_cast<Row>(from));
     std::int64_t n_unseen = target.copies ? 0 : to - from;
@@ -256,8 +261,7 @@ void part_unseen_rows(const Tree& tree, const std::vector<Partition::Test>& test
         continue;
       }
       const std::int64_t middle =
-          rows.split(begin, end, tests[node], 1,
-                     [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
+          rows.split({{begin, end, tests[node]}}, 1, Partition::visits_nothing)[0];
       stack.push_back({tree.right[node], middle, end});
       stack.push_back({node + 1, begin, middle});
     }

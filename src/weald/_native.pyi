@@ -88,6 +88,12 @@ def numbered_rows(
 def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...
+def keys_of_copies(
+    hashes: NDArray[numpy.uint64], numbers: NDArray[numpy.int64]
+) -> NDArray[numpy.uint64]: ...
+def draw_rows(
+    hashes: NDArray[numpy.uint64], fraction: float, seed: int, member: int, purpose: int
+) -> NDArray[numpy.uint8]: ...
 def subsample(
     hashes: NDArray[numpy.uint64],
     copies: NDArray[numpy.int64] | None,
@@ -201,6 +207,22 @@ class RankedTable:
         n_levels: Sequence[int] = [],
     ) -> None: ...
     def n_ranks(self) -> list[int]: ...
+    def __getstate__(self) -> tuple[Any, ...]: ...
+    def __setstate__(
+        self,
+        arg: tuple[
+            NDArray[numpy.uint16] | None,
+            NDArray[numpy.float32] | None,
+            NDArray[numpy.float64] | None,
+            NDArray[numpy.float64],
+            NDArray[numpy.float64],
+            NDArray[numpy.int64],
+            NDArray[numpy.uint16],
+            NDArray[numpy.int64],
+            Sequence[int],
+        ],
+        /,
+    ) -> None: ...
 
 class Bootstrap:
     @overload
@@ -409,6 +431,13 @@ def mean_loss(
     copies: NDArray[numpy.int64] | None,
     n_threads: int,
 ) -> float: ...
+def losses_of_rows(
+    loss: str,
+    parameter: float,
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    n_threads: int,
+) -> NDArray[numpy.float64]: ...
 @overload
 def base_scores(
     loss: str,
@@ -616,6 +645,38 @@ class RotationPredictor:
     @overload
     def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
 
+def mean_extremes(
+    values: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+) -> NDArray[numpy.float64]: ...
+def mean_sums(
+    values: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    most: NDArray[numpy.float64],
+) -> NDArray[numpy.int64]: ...
+def mean_of_sums(most: NDArray[numpy.float64], limbs: NDArray[numpy.int64]) -> float: ...
+def base_scores_of_means(loss: str, means: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+def leaf_extremes(
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    n_threads: int,
+) -> NDArray[numpy.float64]: ...
+def sums_of_leaves(
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    most: NDArray[numpy.float64],
+    n_threads: int,
+) -> NDArray[numpy.int64]: ...
+def steps_of_sums(
+    most: NDArray[numpy.float64], limbs: NDArray[numpy.int64], l1: float, l2: float
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+
 class OptionGrower:
     def __init__(
         self,
@@ -683,7 +744,7 @@ class Part:
     def __init__(
         self,
         *,
-        codes: NDArray[numpy.uint8],
+        codes: NDArray[numpy.uint8] | None,
         n_rows: int,
         n_bins: NDArray[numpy.int32],
         is_category: NDArray[numpy.uint8] | None,
@@ -691,10 +752,15 @@ class Part:
         wide_codes: Sequence[NDArray[numpy.uint16]],
         n_levels: Sequence[int],
         n_threads: int,
+        by_columns: bool = True,
     ) -> None: ...
     def saw_missing(self) -> NDArray[numpy.uint8]: ...
     def look(
-        self, gradient: NDArray[numpy.float64], hessian: NDArray[numpy.float64] | None, cells: str
+        self,
+        gradient: NDArray[numpy.float64],
+        hessian: NDArray[numpy.float64] | None,
+        cells: str,
+        copies: NDArray[numpy.int64] | None = None,
     ) -> tuple[NDArray[Any], ...]: ...
     def coarse_sums(
         self, most: NDArray[numpy.float64], copies: int
@@ -706,6 +772,22 @@ class Part:
         rounding: NDArray[numpy.int64],
         needs_count: bool,
     ) -> tuple[NDArray[Any], ...]: ...
+    def rows_of_nodes(self) -> tuple[NDArray[Any], ...]: ...
+    def restore(
+        self,
+        most: NDArray[numpy.float64],
+        copies: int,
+        rounding: NDArray[numpy.int64],
+        needs_count: bool,
+        rows: NDArray[numpy.uint32] | None,
+        ranges: NDArray[numpy.int64] | None,
+    ) -> None: ...
+    def remember(
+        self,
+        divisions: NDArray[numpy.int64],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
+    ) -> None: ...
     def add_rows(self, node: int) -> tuple[NDArray[Any], ...]: ...
     def divide(
         self,
@@ -855,6 +937,7 @@ def mean_curves(
     n_threads: int,
 ) -> NDArray[numpy.float64]: ...
 def cox_gradients(
+    ties: str,
     y: NDArray[numpy.float64],
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -864,13 +947,15 @@ def cox_gradients(
     n_threads: int,
 ) -> None: ...
 def cox_mean_loss(
+    ties: str,
     y: NDArray[numpy.float64],
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     copies: NDArray[numpy.int64] | None,
     n_threads: int,
 ) -> float: ...
-def breslow_hazard(
+def baseline_hazard(
+    ties: str,
     y: NDArray[numpy.float64],
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,

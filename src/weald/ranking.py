@@ -184,6 +184,11 @@ def weights_of_rows(sample_weight: Any, query: NDArray[np.intp]) -> Floats | Non
     given, n_queries = np.shape(sample_weight), int(query.max(initial=-1)) + 1
     if given == (n_queries,) and n_queries != len(query):
         return checked_weights(sample_weight, n_queries, table="the queries")[query]
+    if len(given) == 1 and given != query.shape:
+        raise ValueError(
+            f"sample_weight.shape == {given}, expected one weight per row, {query.shape}, or one "
+            f"per query, {(n_queries,)}."
+        )
     return checked_weights(sample_weight, len(query))
 
 

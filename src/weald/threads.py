@@ -1,8 +1,15 @@
 """The number of threads."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 from weald import _native
 
 _MOST = 256
+
+# The cores of a task that shares a machine with others; None: all usable ones.
+_SHARE: ContextVar[int | None] = ContextVar("_SHARE", default=None)
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -16,7 +23,26 @@ def thread_count(n_jobs: int | None) -> int:
     3
     """
     if n_jobs is None:
-        return _native.usable_cores()
+        return _cores()
     if n_jobs < 0:
-        return max(1, _native.usable_cores() + 1 + int(n_jobs))
+        return max(1, _cores() + 1 + int(n_jobs))
     return min(int(n_jobs), _MOST)
+
+
+def _cores() -> int:
+    return _SHARE.get() or _native.usable_cores()
+
+
+@contextmanager
+def sharing_cores(n: int) -> Iterator[None]:
+    """Context in which so many cores count as usable.
+
+    >>> with sharing_cores(3):
+    ...     thread_count(-2)
+    2
+    """
+    token = _SHARE.set(n)
+    try:
+        yield
+    finally:
+        _SHARE.reset(token)

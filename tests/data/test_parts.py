@@ -180,13 +180,13 @@ def test_arguments_that_are_wrong(tmp_path) -> None:
 
 
 def changing(change):
-    """A source whose rows are changed from its third reading on."""
+    """A source whose rows are changed from its fourth reading on."""
     calls = []
 
     def batches():
         calls.append(0)
         rows = pd.concat([frame(0), frame(1)], ignore_index=True)
-        yield rows if len(calls) < 4 else change(rows)
+        yield rows if len(calls) < 5 else change(rows)
 
     return batches
 

@@ -25,14 +25,32 @@ def some_rows(seed=0, *, places=False):
     return y, rng.normal(size=(1, N)), weight, copies
 
 
-def cox_by_definition(y, scores, weight):
+TIES = pytest.mark.parametrize("ties", ["breslow", "efron"])
+
+
+def risk_of_events(y, scores, weight, ties):
+    """For each event: its time, its weight, and the sum of weight * e^score at risk.
+
+    As in R's survival: Efron's tied events have their mean weight, and the one numbered k of d
+    leaves k / d of what they add to the risk set out of it.
+    """
+    time, own = np.abs(y), weight * np.exp(scores)
+    for when in np.unique(y[(y > 0) & (weight > 0)]):
+        tied = np.flatnonzero((y == when) & (weight > 0))
+        for k, i in enumerate(tied):
+            at_risk = own[time >= when].sum()
+            if ties == "efron":
+                left = at_risk - k / len(tied) * own[tied].sum()
+                yield when, weight[tied].mean(), left
+            else:
+                yield when, weight[i], at_risk
+
+
+def cox_by_definition(y, scores, weight, ties="breslow"):
     """Negative log partial likelihood, with risk sets as shares of all rows."""
-    time, event = np.abs(y), y > 0
-    total = 0.0
-    for i in np.flatnonzero(event):
-        at_risk = np.sum((weight * np.exp(scores))[time >= time[i]]) / weight.sum()
-        total += weight[i] * (math.log(at_risk) - scores[i])
-    return total / weight.sum()
+    terms = risk_of_events(y, scores, weight, ties)
+    risks = sum(times * math.log(at_risk / weight.sum()) for _, times, at_risk in terms)
+    return (risks - (weight * scores)[y > 0].sum()) / weight.sum()
 
 
 def aft_by_definition(y, scores, weight, distribution, scale):
@@ -56,47 +74,54 @@ def derivatives(loss, y, scores, weight):
     return gradient[0], hessian[0]
 
 
-def test_cox_loss_and_gradient():
+@TIES
+def test_cox_loss_and_gradient(ties):
     y, scores, weight, copies = some_rows(places=True)
+    if ties == "efron":  # whose ties are of rows, not of copies
+        copies = np.minimum(copies, 1)
     own = weight * copies
-    expected = cox_by_definition(y, scores[0], own)
-    assert CoxLoss(1).mean(y, scores, weight, copies) == pytest.approx(expected, rel=1e-12)
-    loss = CoxLoss(1).at(y, scores, weight, copies)
+    expected = cox_by_definition(y, scores[0], own, ties)
+    loss = CoxLoss(1, ties)
+    assert loss.mean(y, scores, weight, copies) == pytest.approx(expected, rel=1e-12)
+    loss = loss.at(y, scores, weight, copies)
     gradient, _ = derivatives(loss, y, scores, weight)
-    expected = slopes(lambda at: cox_by_definition(y, at, own), scores[0], own)
+    expected = slopes(lambda at: cox_by_definition(y, at, own, ties), scores[0], own)
     assert gradient * copies == pytest.approx(expected, abs=1e-8)
     assert (gradient[copies == 0] == 0).all()  # in no risk set
 
 
-def test_cox_hessian_bounds_the_curvature_of_every_set_of_rows():
+@TIES
+def test_cox_hessian_bounds_the_curvature_of_every_set_of_rows(ties):
     y, scores, weight, _ = some_rows(places=True)
-    _, hessian = derivatives(CoxLoss(1), y, scores, weight)
+    _, hessian = derivatives(CoxLoss(1, ties), y, scores, weight)
     step = 1e-4
     for seed in range(20):
         move = step * (np.random.default_rng(seed).random(N) < 0.5)
-        values = [cox_by_definition(y, scores[0] + k * move, weight) for k in (-1, 0, 1)]
+        values = [cox_by_definition(y, scores[0] + k * move, weight, ties) for k in (-1, 0, 1)]
         curvature = (values[0] - 2 * values[1] + values[2]) * weight.sum() / step**2
         assert -1e-6 <= curvature <= hessian[move > 0].sum() + 1e-6
 
 
-def test_cox_is_free_of_shifts_and_never_overflows():
+@TIES
+def test_cox_is_free_of_shifts_and_never_overflows(ties):
     y, scores, weight, _ = some_rows(places=True)
-    plain = CoxLoss(1).mean(y, scores, weight, None)
-    assert CoxLoss(1).mean(y, scores + 900.0, weight, None) == pytest.approx(plain, rel=1e-12)
-    gradient, hessian = derivatives(CoxLoss(1), y, scores * 1e5, weight)
+    loss = CoxLoss(1, ties)
+    plain = loss.mean(y, scores, weight, None)
+    assert loss.mean(y, scores + 900.0, weight, None) == pytest.approx(plain, rel=1e-12)
+    gradient, hessian = derivatives(loss, y, scores * 1e5, weight)
     assert np.isfinite(gradient).all()
     assert np.isfinite(hessian).all()
 
 
-def test_breslow_hazard():
+@TIES
+def test_baseline_hazard(ties):
     y, scores, weight, copies = some_rows(places=True)
-    own, time = weight * copies, np.abs(y)
-    hazard = _native.breslow_hazard(y, scores[0], weight, copies, 1)
-    expected = np.zeros(int(time.max()))
-    for k in range(1, len(expected) + 1):
-        events = own[(y == k)].sum()
-        at_risk = (own * np.exp(scores[0]))[time >= k].sum()
-        expected[k - 1] = events / at_risk if events else 0.0
+    if ties == "efron":
+        copies = np.minimum(copies, 1)
+    hazard = CoxLoss(1, ties).baseline_hazard(y, scores, weight, copies)
+    expected = np.zeros(int(np.abs(y).max()))
+    for place, times, at_risk in risk_of_events(y, scores[0], weight * copies, ties):
+        expected[int(place) - 1] += times / at_risk
     assert hazard == pytest.approx(np.cumsum(expected), rel=1e-12)
 
 
@@ -183,7 +208,7 @@ def test_the_border_refuses_what_the_core_cannot_take():
     scores = np.zeros(2)
     for bad in ([0.0, 1.0], [1.5, 1.0], [np.nan, 1.0], [1.0, 2.0**40]):
         with pytest.raises(ValueError, match="places of times"):
-            _native.cox_gradients(np.array(bad), scores, None, None, out, out.copy(), 1)
+            _native.cox_gradients("breslow", np.array(bad), scores, None, None, out, out.copy(), 1)
     for bad in ([0.0, 1.0], [np.inf, 1.0]):
         with pytest.raises(ValueError, match="positive times"):
             _native.aft_mean_loss("normal", 1.0, np.array(bad), scores, None, None, 1)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -205,7 +206,7 @@ def test_squares_out_of_bag_belong_to_sums() -> None:
     X, n = np.arange(8.0)[:, np.newaxis], 8
     samples = RowSamples(seed=0, n_draws=n, place=np.arange(n), n=n)
     ranks = _native.RankedTable(X, np.arange(n), None, 1)
-    rows = ForestRows(ranks, X[:, 0].copy(), None, 0, None, None, samples.bootstrap, 1)
+    rows = ForestRows(ranks, X[:, 0].copy(), None, 0, None, None, samples, 1)
     limits = ForestLimits(criterion="squared_error", max_features=1)
     for n_squares in (n - 1, 0):
         oob = OutOfBag(np.zeros((n, 1)), np.zeros(n_squares))
@@ -231,3 +232,42 @@ def test_memory_exhaustion_raises_an_error_with_advice() -> None:
         [sys.executable, "-c", BEYOND_MEMORY], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("Out of memory in the compiled core. Use fewer rows"), done
+
+
+def ranked_state(X: Any, **given: Any) -> tuple[Any, ...]:
+    index = np.arange(len(X))
+    return tuple(_native.RankedTable(X, index, None, 1, **given).__getstate__())
+
+
+def test_a_damaged_ranked_table_is_refused() -> None:
+    """A pickled table comes from another machine: every rank, bin and offset is checked."""
+    X = np.column_stack([np.arange(300.0), np.arange(300) % 3])
+    sound = ranked_state(X, n_levels=[0, 3])
+    ranks, _, _, low, _, first, last, first_bin, _ = sound
+    beyond = ranks.copy()
+    beyond[7, 1] = 4
+    wrong = [
+        (0, beyond, "a rank is beyond"),
+        (0, None, "either ranks or values"),
+        (0, ranks[:0], "must have rows and columns"),
+        (3, low[::-1].copy(), "must increase|levels in"),
+        (3, low[1:].copy(), "must be all entries"),
+        (4, low[1:].copy(), "an entry per rank"),
+        (5, first[:-1].copy(), "first entry of every column"),
+        (5, first[::-1].copy(), "must be all entries"),
+        (5, np.array([0, -5, first[-1]]), "must not decrease"),
+        (6, np.full_like(last, 65535), "must hold all its ranks"),
+        (6, last[:0].copy(), "must be all entries"),
+        (7, np.zeros_like(first_bin), "must be all entries"),
+        (8, [0], "one entry per column"),
+        (8, [0, 2], r"levels in \[0, n_levels\)|beyond"),
+        (8, [0, 70000], "at most 65535 levels"),
+    ]
+    for place, value, message in wrong:
+        state = (*sound[:place], value, *sound[place + 1 :])
+        with pytest.raises(ValueError, match=message):
+            _native.RankedTable.__new__(_native.RankedTable).__setstate__(state)
+    values = ranked_state(X, keeps_values=True, n_levels=[0, 3])
+    damaged = np.where(X == 2, 1.5, X).astype(np.float32)
+    with pytest.raises(ValueError, match="levels in"):
+        _native.RankedTable.__new__(_native.RankedTable).__setstate__((None, damaged, *values[2:]))

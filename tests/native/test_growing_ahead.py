@@ -19,8 +19,8 @@ def grown(binned, limits: TreeLimits, lessons, n_threads: int) -> list:
     return [dataclasses.replace(tree, leaf_of_row=tree.leaf_of_row.copy()) for tree in trees]
 
 
-# Tables of more than 10 000 values are worth a second thread, nodes of fewer than 80 000 are shared
-# out among threads whole.
+# Tables of more than 10 000 values are worth a second thread; nodes that do not keep all threads
+# busy are split together.
 @pytest.mark.parametrize("cells", ["packed", "wide"])
 @pytest.mark.parametrize("has_sets", [False, True])
 @pytest.mark.parametrize("kind", ["", "columns", "groups", "directions", "prune"])

@@ -31,7 +31,7 @@ def random_table(rng: np.random.Generator, n: int) -> BinnedTable:
     return binned
 
 
-def part_of(binned: BinnedTable, rows: slice) -> Any:
+def part_of(binned: BinnedTable, rows: slice, *, has_codes: bool = True) -> Any:
     """The part that holds these rows."""
     n_rows, n_columns = rows.stop - rows.start, len(binned.n_bins)
     codes = _native.empty_codes(n_rows, n_columns)
@@ -42,7 +42,7 @@ def part_of(binned: BinnedTable, rows: slice) -> Any:
         first = np.array([0, len(cuts)])
         _native.apply_cuts_into(own[:, np.newaxis], cuts, first, codes, n_columns, c, 1)
     return _native.Part(
-        codes=codes,
+        codes=codes if has_codes else None,
         n_rows=n_rows,
         n_bins=binned.n_bins,
         is_category=binned.is_category,
@@ -50,6 +50,7 @@ def part_of(binned: BinnedTable, rows: slice) -> Any:
         wide_codes=[own[rows].copy() for own in binned.wide.values()],
         n_levels=levels_of_wide(binned),
         n_threads=1,
+        by_columns=n_rows % 2 == 0,
     )
 
 
@@ -75,7 +76,7 @@ def grown_on_parts(
                 answers.append(part.sums_of_leaves(*arguments, leaf[own]))
             else:
                 answers.append(getattr(part, question)(*arguments))
-        return merged(question, answers)
+        return merged(answers)
 
     grower = _native.PartsGrower(
         n_bins=binned.n_bins,
@@ -118,6 +119,49 @@ def test_trees_of_random_tables(seed: int) -> None:
         for name, values in arrays.items():
             np.testing.assert_array_equal(values, getattr(whole, name), err_msg=name)
         np.testing.assert_array_equal(leaf, whole.leaf_of_row)
+
+
+def test_a_part_is_restored_from_the_rows_of_its_nodes() -> None:
+    rng = np.random.default_rng(1)
+    binned = bin_rows(Rows(rng.normal(size=(900, 3)), np.zeros(900)), max_bins=9, n_threads=1)
+    assert isinstance(binned, BinnedTable)
+    gradient, rows = rng.normal(size=900), slice(0, 900)
+    first = part_of(binned, rows)
+    most, (copies,) = first.look(gradient, None, "wide")
+    scales = most, int(copies), np.zeros(0, dtype=np.int64), False
+    first.write(*scales)
+    no_set = np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+    first.divide(np.array([[0, 1, 2, 4, 0, 1, 1]]), *no_set)
+    of_nodes, ranges = first.rows_of_nodes()
+    leaves = np.empty((2, 900), dtype=np.int32)
+    want = first.sums_of_leaves([-1, 0, 1], 2, leaves[0]), first.add_rows(1), first.add_rows(2)
+    again, without_codes = part_of(binned, rows), part_of(binned, rows, has_codes=False)
+    for part in (again, without_codes):
+        part.look(gradient, None, "wide")
+        part.restore(*scales, of_nodes, ranges)
+    got = (
+        without_codes.sums_of_leaves([-1, 0, 1], 2, leaves[1]),
+        again.add_rows(1),
+        again.add_rows(2),
+    )
+    for (a,), (b,) in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(leaves[0], leaves[1])
+    with pytest.raises(ValueError, match="no codes"):
+        without_codes.add_rows(1)
+    beyond, shifted = of_nodes.copy(), ranges + 1
+    beyond[3] = 900
+    for state, message in [
+        ((of_nodes[1:], ranges), "numbers of all rows"),
+        ((beyond, ranges), "numbers of all rows"),
+        ((of_nodes, ranges[1:]), "first node must hold all"),
+        ((of_nodes, shifted), "node is out of range"),
+        ((of_nodes, None), "given together"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            again.restore(*scales, *state)
+    with pytest.raises(ValueError, match="look comes before write"):
+        part_of(binned, rows).restore(*scales, of_nodes, ranges)
 
 
 def test_wrong_questions_are_refused() -> None:

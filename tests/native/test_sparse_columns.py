@@ -110,3 +110,30 @@ def test_order_of_rows_and_columns(has_levels: bool) -> None:
     mixed = frame.iloc[:, by_turns]
     again.fit(mixed, classes)
     assert np.array_equal(again.predict_proba(mixed), model.predict_proba(frame))
+
+
+@pytest.mark.parametrize("kind", ["counts", "four values"])
+@pytest.mark.parametrize("copies", [None, np.arange(N) % 3])
+def test_rows_of_rare_codes_are_counted_together(kind: str, copies: np.ndarray | None) -> None:
+    """With weights, sums of packed cells do not tell whether a child has enough rows. Here that
+    is open in more columns than lists have entries, or than there are bundles of columns of four
+    values, so that the rows of all columns are counted at once."""
+    rng = np.random.default_rng(14)
+    if kind == "counts":
+        table = np.where(rng.random((N, 120)) < 0.01, rng.poisson(1.0, (N, 120)) + 1, 0)
+    else:
+        table = rng.integers(0, 4, (N, 30))
+    weight = np.where(rng.random(N) < 0.9, 1.0, 4.0)
+    sums = np.rint(rng.normal(scale=3.0, size=(1, N)))
+    binned = bin_rows(Rows(table.astype(np.float32), np.zeros(N)), max_bins=255, n_threads=1)
+
+    def tree(cells: str, n_threads: int) -> GrownTree:
+        limits = TreeLimits(max_leaf_nodes=300, min_samples_leaf=30, min_gain=0.0, cells=cells)
+        return TreeGrower(binned, "newton", limits, n_threads=n_threads).on_sums(
+            sums, weight, copies
+        )
+
+    expected = tree("wide", 1)
+    assert len(expected.value) > 100
+    for n_threads in (1, 3):
+        assert_equal(tree("packed", n_threads), expected)

@@ -41,6 +41,7 @@ def test_reads_every_form(y):
         (EVENT, np.ones((3, 1)), r"time must have one entry per row; got the shape \(3, 1\)"),
         ([0, 1, 2], TIME, "event must be boolean, or 0 and 1.*row 2 has 2"),
         ([0, 1, None], TIME, "row 2 has None"),
+        ([0, 1, 3], TIME, "row 2 has 3.*Only right-censored"),  # R's code of intervals
     ],
 )
 def test_refuses_bad_values(event, time, message):
@@ -65,6 +66,10 @@ def test_refuses_dates():
         ),
         (np.array([(True,)], dtype=[("event", "?")]), "got the fields 'event'"),
         (pd.DataFrame({"status": EVENT, "time": TIME}), "the columns 'status', 'time'"),
+        (np.column_stack([TIME, TIME]), r"of shape \(3, 2\).*no intervals"),
+        (pd.DataFrame({"lower": TIME, "upper": TIME}), "'lower', 'upper'.*no intervals"),
+        (np.array([(1.0, 2.0)], dtype=[("lower", "<f8"), ("upper", "<f8")]), "no intervals"),
+        (np.array([(True, 1.0, 2.0)], dtype="?,<f8,<f8"), "no intervals"),
         (pd.DataFrame({"event": [2, 0, 1], "time": TIME}), r"y\['event'\] must be boolean"),
     ],
 )

@@ -16,7 +16,10 @@ from weald.data.rows import (
     effective_rows,
     extreme_exponent,
     moderate_weights,
+    refuse_no_weight,
     rows_of_weight,
+    unit_exponent,
+    weights_of_some,
 )
 from weald.data.selection import column_position
 from weald.data.sources import (
@@ -54,6 +57,7 @@ from weald.data.targets import (
 from weald.data.validation import (
     ValidationRows,
     ValidationSet,
+    target_in_units,
     validation_classes,
     validation_numbers,
     validation_vectors,
@@ -105,17 +109,21 @@ __all__ = [
     "refuse_beyond_memory",
     "refuse_levels",
     "refuse_missing_labels",
+    "refuse_no_weight",
     "refuse_several",
     "refuse_text",
     "rows_of_weight",
     "sound_sparse",
     "steady",
     "table_for_predict",
+    "target_in_units",
+    "unit_exponent",
     "unlabelled_rows",
     "validation_classes",
     "validation_numbers",
     "validation_vectors",
     "validation_with_offset",
     "vector_rows",
+    "weights_of_some",
     "with_offset",
 ]

@@ -33,7 +33,7 @@ _CODED_BINS = 255
 _MOST_BINS_PER_ROW = 0.5
 
 # Bits of the integer weights used to choose thresholds and to draw rows.
-_MASS_BITS = 30
+MASS_BITS = 30
 
 # Layout of codes in the core (cpp/base/types.hpp): tiles of 64 columns, and padding at the end.
 _TILE, _SLACK = 64, 7
@@ -303,6 +303,6 @@ def mass_of(weight: Floats | None) -> NDArray[np.int64] | None:
     if found is not None:
         return found[0]
     # Scaling by a power of two is exact, so that the result is the same on every machine.
-    scaled = np.ldexp(weight, _MASS_BITS - np.frexp(weight.max())[1])
+    scaled = np.ldexp(weight, MASS_BITS - np.frexp(weight.max())[1])
     mass: NDArray[np.int64] = np.maximum(1, np.rint(scaled)).astype(np.int64)
     return mass

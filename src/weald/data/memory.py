@@ -1,6 +1,9 @@
 """Early errors for data that cannot fit into memory."""
 
 import os
+from pathlib import Path, PurePosixPath
+
+_PROCESS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def refuse_beyond_memory(n_bytes: int, what: str, advice: str) -> None:
@@ -14,7 +17,7 @@ def refuse_beyond_memory(n_bytes: int, what: str, advice: str) -> None:
 
 
 def most_bytes() -> int | None:
-    """Return the machine's memory, or the process limit if smaller; None if unknown."""
+    """Return the machine's memory, or the limit of the process or its cgroup; None if unknown."""
     try:
         import resource  # not on Windows
 
@@ -22,4 +25,30 @@ def most_bytes() -> int | None:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     except (ImportError, AttributeError, OSError, ValueError):
         return None
-    return machine if limit == resource.RLIM_INFINITY else min(machine, limit)
+    limits = [machine, *_limits_of_cgroups()]
+    return min(limits if limit == resource.RLIM_INFINITY else [*limits, limit])
+
+
+def _limits_of_cgroups() -> list[int]:
+    """The limits of the control groups of the process, as containers and schedulers set them."""
+    limits = []
+    for line in _lines(_PROCESS):
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers == "":  # version 2
+            folder, name = _GROUPS, "memory.max"
+        elif controllers == "memory":
+            folder, name = _GROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        group = PurePosixPath(path.lstrip("/"))
+        for one in (group, *group.parents):
+            limits += [int(text) for text in _lines(folder / one / name) if text.isdigit()]
+    return limits
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text().split("\n")
+    except OSError:
+        return []

@@ -57,20 +57,17 @@ def _checked_sizes(
             f"got the shape {values.shape} of dtype {values.dtype}. Labels are passed as "
             f"{by_label}."
         )
+    labels = f" It has one entry per row: labels of queries are passed as {by_label}."
+    hint = labels if len(values) == n_rows else ""
     bad = np.flatnonzero(~((values >= 1) & (values == np.floor(values)) & (values <= 2**53)))
     if bad.size:
         raise ValueError(
             f"{name} holds {values[bad[0]]} at position {bad[0]}; every query has a whole number "
-            "of rows, at least one. Leave out queries without rows."
+            f"of rows, at least one.{hint or ' Leave out queries without rows.'}"
         )
     sizes = values.astype(np.int64)
     total = int(sizes.sum())
     if total != n_rows:
-        hint = (
-            f" It has one entry per row: labels of queries are passed as {by_label}."
-            if len(sizes) == n_rows
-            else ""
-        )
         raise ValueError(
             f"{name} adds up to {total} rows in {len(sizes)} queries, but {table} has {n_rows} "
             f"rows.{hint}"

@@ -186,15 +186,24 @@ def whole_multiples(weight: Floats) -> tuple[NDArray[np.int64], float] | None:
     >>> copies.tolist(), unit
     ([1, 3], 0.5)
     """
-    mantissa, exponent = np.frexp(weight)
-    digits = np.ldexp(mantissa, 53).astype(np.int64)
-    trailing = np.frexp((digits & -digits).astype(np.float64))[1] - 1
-    unit = int((exponent - 53 + trailing).min())
+    unit = unit_exponent(weight)
     with np.errstate(over="ignore"):
         whole = np.ldexp(weight, -unit)
     if not whole.sum() <= MOST_COPIES:
         return None
     return whole.astype(np.int64), 2.0**unit
+
+
+def unit_exponent(weight: Floats) -> int:
+    """The exponent of the largest power of two that divides all weights, which are positive.
+
+    >>> unit_exponent(np.array([0.5, 1.5])), unit_exponent(np.array([12.0]))
+    (-1, 2)
+    """
+    mantissa, exponent = np.frexp(weight)
+    digits = np.ldexp(mantissa, 53).astype(np.int64)
+    trailing = np.frexp((digits & -digits).astype(np.float64))[1] - 1
+    return int((exponent - 53 + trailing).min())
 
 
 def effective_rows(weight: Floats | None, n_rows: int) -> float:
@@ -270,6 +279,22 @@ def as_numbers(values: Any, name: str, what: str) -> Floats:
 
 def checked_weights(sample_weight: object, n: int, *, table: str = "X") -> Floats:
     """Return one finite, non-negative weight per row, not all zero, or raise ValueError."""
+    weight = weights_of_some(sample_weight, n, table=table)
+    refuse_no_weight(weight.max(initial=0.0), table=table)
+    return weight
+
+
+def refuse_no_weight(largest: float, *, table: str = "X") -> None:
+    """Raise if all weights are zero."""
+    if largest == 0.0:
+        raise ValueError(
+            "Sample weights must contain at least one non-zero number: all weights are zero"
+            f"{', so there is no row to train on' if table == 'X' else ''}."
+        )
+
+
+def weights_of_some(sample_weight: object, n: int, *, table: str = "X") -> Floats:
+    """Return one finite, non-negative weight for each of some rows, or raise ValueError."""
     weight = weights_as_numbers(sample_weight)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
@@ -290,10 +315,5 @@ def checked_weights(sample_weight: object, n: int, *, table: str = "X") -> Float
         row = int(np.argmax(weight < 0))
         raise ValueError(
             f"Negative values in data passed to `sample_weight`: row {row} has {weight[row]}."
-        )
-    if not (weight > 0).any():
-        raise ValueError(
-            "Sample weights must contain at least one non-zero number: all weights are zero"
-            f"{', so there is no row to train on' if table == 'X' else ''}."
         )
     return weight

@@ -89,6 +89,19 @@ class ValidationRows:
             first += one.n
 
 
+def target_in_units(target: Floats, exponent: int) -> Floats:
+    """The targets of validation rows, divided by 2**exponent as those of the training rows."""
+    with np.errstate(over="ignore"):
+        found: Floats = np.ldexp(target, -exponent)
+    if not np.isfinite(found).all():
+        raise ValueError(
+            "y_val is out of scale with y: its largest magnitude is "
+            f"{np.abs(target).max():g}, that of y below {np.ldexp(1.0, exponent):g}. Check the "
+            "units."
+        )
+    return found
+
+
 def validation_numbers(
     estimator: object, X_val: Any, y_val: Any, sample_weight_val: object
 ) -> ValidationRows | None:

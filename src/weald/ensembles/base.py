@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import Ignored, advise_of_ignored, advising
 from weald.calls import available_where, explain_calls, naming_unknown, wrong_setting
+from weald.cluster import forget_shared
 from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
 from weald.ensembles.fitted_html import fitted_html
@@ -96,6 +97,8 @@ class CheckedEstimator(Saved, BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        finally:
+            forget_shared()
 
 
 class TreeModel(NamesImportances, CheckedEstimator):

@@ -1,7 +1,7 @@
 """Class weights: factors of the row weights by class."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,15 +24,28 @@ def weights_of_classes(
         return None
     if isinstance(classes, list):
         return _weights_of_outputs(wanted, rows, classes)
+
+    def totals() -> Floats:
+        return _exact_totals(rows.target.astype(np.intp), rows.total_weight, len(classes))
+
+    return weights_by_totals(wanted, totals, classes)
+
+
+def weights_by_totals(
+    wanted: Any, totals_of: Callable[[], Floats], classes: NDArray[Any]
+) -> Floats | None:
+    """The same for one output, from a function that returns the total weight of each class."""
+    if wanted is None:
+        return None
     if isinstance(wanted, list):
         if len(wanted) > 1:
             raise ValueError(
                 f"class_weight has {len(wanted)} entries, one for each output; y has one output. "
                 "Give a dict, or 'balanced'."
             )
-        return weights_of_classes(wanted[0], rows, classes)
+        return weights_by_totals(wanted[0], totals_of, classes)
     if isinstance(wanted, str):
-        totals = _exact_totals(rows.target.astype(np.intp), rows.total_weight, len(classes))
+        totals = totals_of()
         seen = totals > 0
         return np.where(seen, totals.sum() / (seen.sum() * np.where(seen, totals, 1.0)), 0.0)
     labels = {label: number for number, label in enumerate(classes.tolist())}
@@ -77,9 +90,14 @@ def weights_by_class(target: NDArray[Any], weight: Floats) -> Floats:
 def without_classes(rows: Rows, weight: Floats) -> Rows:
     """Drop the rows of classes of weight 0."""
     kept = weights_by_class(rows.target, weight) > 0
-    if not kept.any():
-        raise ValueError("class_weight gives every class in y the weight 0.")
+    refuse_no_class(kept.any())
     return rows if kept.all() else rows.take(np.flatnonzero(kept))
+
+
+def refuse_no_class(is_any: bool | np.bool_) -> None:
+    """Raise if no row has a class of positive weight."""
+    if not is_any:
+        raise ValueError("class_weight gives every class in y the weight 0.")
 
 
 def rows_of_classes(

@@ -74,9 +74,12 @@ class _SurvivalLoss:
 class CoxLoss(_SurvivalLoss):
     """Cox's negative log partial likelihood; the score is the log hazard ratio.
 
-    Ties are Breslow's, for which a row of weight 2 equals the row repeated. Risk sets are those of
-    the rows for which `at` was called last, so that rows held out do not matter.
+    With Breslow's treatment of ties a row of weight 2 equals the row repeated; Efron's ("efron") is
+    closer to the likelihood of times in a random order. Risk sets are those of the rows for which
+    `at` was called last, so that rows held out do not matter.
     """
+
+    ties: str = "breslow"
 
     # Number of copies of each row in the risk sets, by `at`.
     copies: Any = field(default=None, compare=False, repr=False)
@@ -96,13 +99,19 @@ class CoxLoss(_SurvivalLoss):
     ) -> bool:
         """Compute gradient and hessian, weighted."""
         _native.cox_gradients(
-            y, scores[0], weight, self.copies, gradient[0], hessian[0], self.n_threads
+            self.ties, y, scores[0], weight, self.copies, gradient[0], hessian[0], self.n_threads
         )
         return True
 
     def mean(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> float:
         """Mean loss of these rows, whose risk sets consist of these rows only."""
-        return _native.cox_mean_loss(y, scores[0], weight, copies, self.n_threads)
+        return _native.cox_mean_loss(self.ties, y, scores[0], weight, copies, self.n_threads)
+
+    def baseline_hazard(
+        self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies
+    ) -> Floats:
+        """Cumulative hazard of a row of score 0 at each place of a time."""
+        return _native.baseline_hazard(self.ties, y, scores[0], weight, copies, self.n_threads)
 
     def capped(self, steps: Floats, rate: float) -> Floats:
         # Given the baseline hazard, the likelihood is that of Poisson counts.

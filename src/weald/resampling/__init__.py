@@ -9,6 +9,7 @@ from weald.resampling.draws import (
     estimator_seed,
     hold_out,
     hold_out_groups,
+    numbers_held_out,
     subsample,
 )
 from weald.resampling.folds import ContentKFold, deal_folds, hold_out_rows
@@ -29,6 +30,7 @@ __all__ = [
     "hold_out",
     "hold_out_groups",
     "hold_out_rows",
+    "numbers_held_out",
     "ordered_rows",
     "rows_as_they_lie",
     "seed_of",

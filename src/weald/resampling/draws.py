@@ -72,11 +72,23 @@ def hold_out(
     sizes = np.bincount(strata)
     begins = np.cumsum(sizes) - sizes
     position = np.arange(len(words)) - begins[strata[order]]
-    quota = np.maximum(np.floor(fraction * sizes + 0.5).astype(np.int64), at_least)
     held = np.zeros(len(words), dtype=bool)
-    held[order] = position < np.minimum(quota, sizes - 1)[strata[order]]
+    held[order] = position < numbers_held_out(sizes, fraction, at_least)[strata[order]]
     if not held.any() and len(words) > 1:
         held[np.argmin(words)] = True
+    return held
+
+
+def numbers_held_out(
+    sizes: NDArray[np.int64], fraction: float, at_least: int = 0
+) -> NDArray[np.int64]:
+    """How many rows of strata of these sizes `hold_out` holds out, if any.
+
+    >>> numbers_held_out(np.array([100, 14, 1]), 0.1).tolist()
+    [10, 1, 0]
+    """
+    rounded = np.maximum(np.floor(fraction * sizes + 0.5).astype(np.int64), at_least)
+    held: NDArray[np.int64] = np.maximum(np.minimum(rounded, sizes - 1), 0)
     return held
 
 

@@ -14,6 +14,11 @@ _EXPECTED = (
     "event, time) and scikit-survival's Surv, or a data frame with the columns 'event' and 'time'"
 )
 
+_RIGHT_ONLY = (
+    " Only right-censored times are supported: seen at a time, or not until then; no intervals, "
+    "and no events before a time."
+)
+
 
 class Target(NamedTuple):
     """Event indicators and times of rows."""
@@ -73,7 +78,7 @@ def read_target(y: Any, name: str = "y") -> Target:
         if not {"event", "time"} <= set(frame.columns):
             raise ValueError(
                 f"{name} is a data frame with the columns {', '.join(map(repr, frame.columns))}; "
-                f"survival models need {_EXPECTED}."
+                f"survival models need {_EXPECTED}.{_RIGHT_ONLY}"
             )
         event, time = frame["event"].to_numpy(), frame["time"].to_numpy()
         return Target(_flags(event, f"{name}['event']"), _times(time, f"{name}['time']"))
@@ -81,7 +86,7 @@ def read_target(y: Any, name: str = "y") -> Target:
     got = f"an array of shape {shape}" if shape else type(y).__name__
     raise ValueError(
         f"{name} must say of every row whether the event was seen, and when: {_EXPECTED}. "
-        f"Got {got}."
+        f"Got {got}.{_RIGHT_ONLY}"
     )
 
 
@@ -90,14 +95,14 @@ def _of_structured(y: NDArray[Any], name: str) -> Target:
     if len(names) != 2 or y.ndim != 1:
         raise ValueError(
             f"{name} must be {_EXPECTED}; got the fields {', '.join(map(repr, names))} and the "
-            f"shape {y.shape}."
+            f"shape {y.shape}.{_RIGHT_ONLY}"
         )
     event, time = names
     if y.dtype[event] != np.bool_:
         raise ValueError(
             f"The first field of {name}, {event!r}, says whether the event was seen and must be "
             f"boolean; got {y.dtype[event]}. Use weald.survival.target(event, time), which takes "
-            "0 and 1 too."
+            f"0 and 1 too.{_RIGHT_ONLY}"
         )
     return Target(np.ascontiguousarray(y[event]), _times(y[time], f"{name}[{time!r}]"))
 
@@ -113,6 +118,7 @@ def _flags(event: NDArray[Any], name: str) -> Flags:
         raise ValueError(
             f"{name} must be boolean, or 0 and 1: whether the event was seen; row {bad[0]} has "
             f"{values[bad[0]]!r}. Of several kinds of events, choose one: event = (status == 2)."
+            f"{_RIGHT_ONLY}"
         )
     return np.array([bool(value) for value in values], dtype=bool)
 

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald.ensembles.boosted_trees.parts import parts_fit
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -25,11 +27,27 @@ pytestmark = [
 
 FAST: dict[str, Any] = {"quality": "fast", "n_estimators": 4}
 
+# Rows are drawn and held out, and leaves are refitted.
+STOPS: dict[str, Any] = {
+    "n_bags": None,
+    "early_stopping": True,
+    "n_iter_no_change": 3,
+    "n_estimators": 20,
+    "learning_rate": 0.5,
+    "multi_class": "tree_per_class",
+}
+
+# A LocalCluster gives up a worker that is missing some time after it was, even if it was back.
+CONFIG = {
+    "distributed.comm.timeouts.connect": "10s",
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+}
+
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "10s"}),
+        dask.config.set(CONFIG),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -82,7 +100,8 @@ def test_frames_with_empty_partitions(client: Any) -> None:
     table = frame(900)
     columns = [name for name in table if name != "label"]
     model = BoostedTreesClassifier(**FAST).fit(table[columns], table["label"])
-    parts = [table.iloc[:0], table.iloc[:500], table.iloc[500:501], table.iloc[501:]]
+    ends = [(0, 0), (0, 500), (500, 501), (501, 900)]
+    parts = [table.iloc[begin:end].copy() for begin, end in ends]
     for part in parts:  # categories of a partition are those that it holds
         part["kind"] = part["kind"].cat.remove_unused_categories()
     lazy = dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False)
@@ -124,13 +143,51 @@ def test_two_fits_at_once(client: Any) -> None:
         assert list(threads.map(fitted, (4, 8), timeout=120)) == want
 
 
-@pytest.mark.parametrize("question", ["distinct", "code", "grow", "step"])
+def test_early_stopping(client: Any) -> None:
+    """Half of the rows are copies, in other partitions."""
+    X, y = table(300)
+    X, labels = np.concatenate([X, X]), np.concatenate([y, y]) > 0
+    dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(labels, chunks=100)
+    want = BoostedTreesClassifier(**STOPS).fit(X, labels)
+    model = BoostedTreesClassifier(**STOPS).fit(dX, dy)
+    assert model.fingerprint() == want.fingerprint()
+    for name, values in want.history_.items():
+        np.testing.assert_array_equal(model.history_[name], values)
+
+
+@pytest.mark.parametrize("makes_arrays", [False, True])
+def test_sample_weights(client: Any, makes_arrays: bool) -> None:
+    columns = frame(400)
+    X, y = columns[list("abcd")], columns["label"]
+    weight = pd.Series(np.random.default_rng(3).integers(0, 3, 400) / 2)
+    frames = [dd.from_pandas(one, npartitions=3, sort=False) for one in (X, y, weight)]
+    if makes_arrays:
+        X, y = X.to_numpy(), pd.factorize(y)[0]
+        arrays = X, y, weight.to_numpy()
+        frames = [da.from_array(one, chunks=(150, 4)[: one.ndim]) for one in arrays]
+    model = BoostedTreesClassifier(**STOPS, class_weight="balanced")
+    want = model.fit(X, y, weight).fingerprint()
+    assert model.fit(*frames).fingerprint() == want
+
+
+def test_small_tables_are_fitted_in_memory(client: Any) -> None:
+    """With folds and vector leaves, which partitions do not have."""
+    columns = frame(300)
+    X, y, weight = columns.drop(columns="label"), columns["label"], columns["a"].fillna(0) ** 2
+    dX, dy, dw = (dd.from_pandas(one, npartitions=3, sort=False) for one in (X, y, weight))
+    model = BoostedTreesClassifier(n_bags=2, early_stopping=False, n_estimators=3)
+    assert model.fit(dX, dy, dw).fingerprint() == model.fit(X, y, weight).fingerprint()
+
+
+@pytest.mark.parametrize("question", ["words_between", "cuts", "grow", "sum_up"])
 def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask replaces a worker that dies while it is asked; its partitions are read again."""
     from weald.ensembles.boosted_trees.parts.dask_parts import DaskParts
 
     X, y = table(400)
-    want = BoostedTreesRegressor(**FAST).fit(X, y).fingerprint()
+    settings = STOPS | {"subsample": 0.7}
+    del settings["multi_class"]
+    want = BoostedTreesRegressor(**settings).fit(X, y).fingerprint()
     client.wait_for_workers(2, timeout=60)
     ask, n_asked = DaskParts.ask, 0
 
@@ -143,11 +200,73 @@ def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(DaskParts, "ask", ask_and_kill)
     dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
-    if question == "code":
+    if question == "words_between":
         n_asked = 1  # it is asked once
     with pytest.warns(UserWarning, match="Workers were lost 1 times"):
+        model = BoostedTreesRegressor(**settings).fit(dX, dy)
+    assert model.fingerprint() == want
+
+
+def test_silent_worker(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that is stopped, with its connections open, is noticed by its missing heartbeats."""
+    from weald.ensembles.boosted_trees.parts import dask_heartbeats, dask_parts
+
+    monkeypatch.setattr(dask_heartbeats, "_SILENCE", 8.0)
+    monkeypatch.setattr(dask_heartbeats, "_LOOKS", 2)
+    monkeypatch.setattr(dask_parts, "_LOOKS", 0.5)
+    X, y = table(400)
+    want = BoostedTreesRegressor(**FAST).fit(X, y).fingerprint()
+    client.wait_for_workers(2, timeout=60)
+    ask, stopped = dask_parts.DaskParts.ask, []
+
+    def ask_and_stop(parts: Any, asked: str, *arguments: Any) -> Any:
+        if asked == "step" and not stopped:
+            stopped.append(next(iter(client.run(os.getpid).values())))
+            os.kill(stopped[0], signal.SIGSTOP)
+        return ask(parts, asked, *arguments)
+
+    monkeypatch.setattr(dask_parts.DaskParts, "ask", ask_and_stop)
+    dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    with pytest.warns(UserWarning, match="Workers were lost"):
         model = BoostedTreesRegressor(**FAST).fit(dX, dy)
     assert model.fingerprint() == want
+    os.kill(stopped[0], signal.SIGKILL)
+    client.wait_for_workers(2, timeout=60)
+
+
+class Reporting:
+    """A client whose scheduler hears from workers at the times that a test sets."""
+
+    def __init__(self) -> None:
+        self.seen = {"here": 0.0, "silent": 0.0}
+        self.scheduler = SimpleNamespace(unregister=self.removed)
+
+    def scheduler_info(self, n_workers: int) -> Any:
+        return {"workers": {name: {"last_seen": seen} for name, seen in self.seen.items()}}
+
+    def sync(self, function: Any, **given: Any) -> None:
+        function(**given)
+
+    def removed(self, address: str, stimulus_id: str) -> None:
+        del self.seen[address]
+
+
+def test_workers_are_removed_only_if_they_do_not_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are they if the client did not look, because it was stopped itself."""
+    from weald.ensembles.boosted_trees.parts import dask_heartbeats
+
+    client, clock = Reporting(), [0.0]
+    monkeypatch.setattr(dask_heartbeats.time, "monotonic", lambda: clock[0])
+    heartbeats = dask_heartbeats.Heartbeats(client)
+    for clock[0] in (0.0, 1_000.0):
+        assert heartbeats.look() == {"here", "silent"}
+    for now in np.arange(1_001.0, 1_060.0, 2.0):
+        clock[0] = client.seen["here"] = now
+        if now < 1_003:
+            client.seen["silent"] = now
+        present = {"here", "silent"} if now <= 1_041 else {"here"}
+        assert heartbeats.look() == present, now
+    assert list(client.seen) == ["here"]
 
 
 def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +279,7 @@ def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.Monke
     ask, lost = DaskParts.ask, []
 
     def ask_and_lose(parts: Any, asked: str, *arguments: Any) -> Any:
-        if asked == "step" and not lost:
+        if asked == "step" and arguments[1] and not lost:  # of the first round
             lost.append(asked)
             raise PartsLost("gone")
         return ask(parts, asked, *arguments)
@@ -170,7 +289,7 @@ def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.Monke
         BoostedTreesRegressor(**FAST).fit(X, da.from_array(y))
 
 
-def test_bad_input(client: Any) -> None:
+def test_bad_input(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table(100)
     dX, dy = da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50)
     model = BoostedTreesRegressor(**FAST)
@@ -186,12 +305,19 @@ def test_bad_input(client: Any) -> None:
     for table_, target, error, message in bad:
         with pytest.raises(error, match=message):
             BoostedTreesRegressor(**FAST).fit(table_, target)
-    with pytest.raises(ValueError, match="sample_weight is not supported on Dask collections"):
+    with pytest.raises(TypeError, match="sample_weight is a ndarray. Pass sample_weight as a Dask"):
         model.fit(dX, dy, np.ones(100))
+    with pytest.raises(ValueError, match="Partition 1: .*row 9 has -2"):
+        model.fit(dX, dy, da.from_array(np.where(np.arange(100) == 59, -2, 1), chunks=50))
+    with pytest.raises(ValueError, match="offset is not supported on Dask collections"):
+        model.fit(dX, dy, offset=dy)
+    with pytest.raises(TypeError, match=r"X_val is a Dask collection.*X_val.compute\(\)"):
+        model.fit(dX, dy, X_val=dX, y_val=dy)
+    monkeypatch.setattr(parts_fit, "FOLD_ROWS", 0)  # no table is small
     with pytest.raises(ValueError, match=r"loss='quantile' is not supported.*squared_error"):
         BoostedTreesRegressor(**FAST, loss="quantile", quantile=0.5).fit(dX, dy)
-    with pytest.raises(ValueError, match="verbose=1 is not supported"):
-        BoostedTreesRegressor(**FAST, verbose=1).fit(dX, dy)
+    with pytest.raises(ValueError, match="warm_start=True is not supported"):
+        BoostedTreesRegressor(**FAST, warm_start=True).fit(dX, dy)
     fitted = model.fit(dX, dy)
     with pytest.raises(ValueError, match="supports neither return_std nor offset"):
         fitted.predict(dX, offset=dy)
@@ -201,6 +327,6 @@ def test_failed_fit_keeps_the_model(client: Any) -> None:
     X, y = table(100)
     model = BoostedTreesRegressor(**FAST).fit(X, y)
     before = model.fingerprint()
-    with pytest.raises(ValueError, match="early_stopping"):
-        model.set_params(early_stopping=True).fit(da.from_array(X), da.from_array(y))
+    with pytest.raises(ValueError, match="groups is not supported"):
+        model.fit(da.from_array(X), da.from_array(y), groups=y)
     assert model.fingerprint() == before

@@ -11,7 +11,7 @@ from scipy.special import expit, softmax, xlogy
 from sklearn.metrics import log_loss, mean_absolute_error
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles.boosted_trees.early_stopping import Patience
+from weald.ensembles.boosted_trees.curves import Patience
 from weald.ensembles.staging import staged_scores
 from weald.persist import read_archive
 

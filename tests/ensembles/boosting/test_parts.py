@@ -9,9 +9,16 @@ import pytest
 
 import weald
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald.ensembles.boosted_trees.parts import streaming
 from weald.errors import WealdWarning
 
 COLUMNS = ["number", "few", "level", "single", "rare", "when", "order", "flag", "empty"]
+
+
+@pytest.fixture(autouse=True)
+def _in_memory(monkeypatch) -> None:
+    """Train in memory, whatever the limit: columns are then read a few at a time."""
+    monkeypatch.setattr(streaming, "training_bytes", lambda *sizes: 0)
 
 
 @functools.cache
@@ -218,13 +225,13 @@ def test_what_needs_raw_values_is_refused() -> None:
 
 
 def test_progress_and_interrupt(capsys, monkeypatch) -> None:
-    monkeypatch.setattr("weald.data.parts.reading._MIN_INTERVAL", 0.0)
+    monkeypatch.setattr("weald.data.parts.progress_line._MIN_INTERVAL", 0.0)
     table, calls = frame(), []
 
     def batches():
         calls.append(0)
         for k, part in enumerate(cut(table, 5)):
-            if len(calls) == 4 and k == 2:
+            if len(calls) == 5 and k == 2:
                 raise KeyboardInterrupt
             yield part
 

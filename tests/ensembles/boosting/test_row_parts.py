@@ -157,18 +157,6 @@ def test_lost_parts_are_made_anew(loses_after: int) -> None:
     np.testing.assert_array_equal(on_parts.train_loss_, model.train_loss_)
 
 
-def test_draws_are_refused_with_the_alternative() -> None:
-    X = numbers(100, seed=16)
-    y = X[:, 1] == 1
-    for given, wanted in [
-        ({}, "early_stopping=False and n_estimators=200"),
-        ({"n_estimators": 5}, r"subsample=1\.0"),
-        ({"n_estimators": 5, "subsample": 0.5}, "given.*subsample=1"),
-    ]:
-        with pytest.raises(ValueError, match=wanted):
-            fit_on_partitions(BoostedTreesClassifier(**given), LocalTable(X, y, [0, 50, 100]))
-
-
 def test_columns_that_differ_between_parts() -> None:
     first = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
     second = pd.DataFrame({"a": ["u", "v"], "b": ["x", "y"]})
@@ -176,13 +164,6 @@ def test_columns_that_differ_between_parts() -> None:
     table._pairs.append((second, np.ones(2)))
     with pytest.raises(TypeError, match="'a' holds numbers in partition 0 and text in partition 1"):
         fit_on_partitions(BoostedTreesRegressor(quality="fast"), table)
-
-
-def test_rare_categories_need_target_statistics() -> None:
-    X = pd.DataFrame({"many": [f"level {i}" for i in range(200)]})
-    model = BoostedTreesRegressor(n_estimators=3, subsample=1.0)
-    with pytest.raises(ValueError, match="target_statistics=False"):
-        fit_on_partitions(model, LocalTable(X, np.zeros(200), [0, 100, 200]))
 
 
 def test_dask_is_not_imported() -> None:

@@ -214,6 +214,7 @@ def test_zero_times():
         ({"scale": 1.0}, "scale=1.0 is only used with loss='aft'"),
         ({"distribution": "normal"}, "only used with loss='aft'"),
         ({"loss": "efron"}, "loss"),
+        ({"loss": "aft", "ties": "efron"}, "ties='efron' is only used with loss='cox'"),
         ({"loss": "aft", "distribution": "cauchy"}, "distribution"),
         ({"loss": "aft", "scale": 0.0}, "scale"),
     ],
@@ -254,13 +255,14 @@ WEEKS_PLACEBO = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 
 
 
 def test_two_groups_have_the_published_hazard_ratio():
-    """With one binary column and many rounds, the model is Cox's: 1.509 with Breslow's ties."""
+    """With one binary column and many rounds, the model is Cox's: its published coefficients."""
     y = target(SEEN_6MP + [1] * 21, WEEKS_6MP + WEEKS_PLACEBO)
     X = np.repeat([[0.0], [1.0]], 21, axis=0)
     settings = {"n_estimators": 300, "learning_rate": 0.3, "min_samples_leaf": 5}
-    model = BoostedTreesSurvival(quality="fast", **settings).fit(X, y)
-    treated, placebo = model.predict([[0.0], [1.0]])
-    assert placebo - treated == pytest.approx(1.5092, abs=1e-4)
+    for ties, coefficient in (("breslow", 1.5092), ("efron", 1.5721)):
+        model = BoostedTreesSurvival(ties=ties, quality="fast", **settings).fit(X, y)
+        treated, placebo = model.predict([[0.0], [1.0]])
+        assert placebo - treated == pytest.approx(coefficient, abs=1e-4)
     # Weibull regression of the same rows: published 1.267 and the scale 0.732.
     weibull = BoostedTreesSurvival(
         loss="aft", distribution="extreme", scale=0.732, quality="fast", **settings

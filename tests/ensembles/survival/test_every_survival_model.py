@@ -23,7 +23,7 @@ MODELS = {
         4, bootstrap=False, min_samples_split=2, min_samples_leaf=1, max_features=None
     ),
     "cox": BoostedTreesSurvival(n_estimators=15, n_bags=3, early_stopping=True),
-    "cox, one booster": BoostedTreesSurvival(quality="fast", n_estimators=10),
+    "cox, Efron": BoostedTreesSurvival(ties="efron", quality="fast", n_estimators=10),
     "aft": BoostedTreesSurvival(loss="aft", n_estimators=15, early_stopping=True),
     "aft, Weibull": BoostedTreesSurvival(
         loss="aft", distribution="extreme", scale=0.7, n_estimators=10

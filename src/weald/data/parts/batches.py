@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 from weald.errors import listing
 
 # Values of a batch: enough to make Python's share of the work small, few enough to need no memory.
-_BATCH_VALUES, _MOST_ROWS = 2**20, 2**16
+_BATCH_VALUES, _MOST_ROWS = 2**19, 2**16
 
 
 class Batch(NamedTuple):

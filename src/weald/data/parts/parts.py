@@ -22,6 +22,10 @@ from weald.errors import listing
 # from their source need no more than what codes of all columns will take.
 _SHARE_OF_MEMORY, _LEAST_BYTES = 16, 2**26
 
+# Bytes of the code of a value, with padding, and of what a row has beside codes and the values that
+# are held at once: the target, and a column that is being sorted.
+_OF_CODE, _BESIDE_CODES = 1.2, 40
+
 
 def parts(
     source: Any,
@@ -35,7 +39,8 @@ def parts(
 
     `BoostedTreesClassifier` and `BoostedTreesRegressor` take it in `fit`, with any parameters, and
     give the same model, bit for bit, as for the same rows in memory. Only one byte per value, the
-    target and what training needs stay in memory. Their predictions take it, too.
+    target and what training needs stay in memory; if they do not fit, they are streamed from a
+    scratch file (guide "Larger than memory"). Their predictions take it, too.
 
     Parameters
     ----------
@@ -52,16 +57,17 @@ def parts(
     drop : list of str, default=()
         Columns that X does not have.
     memory_limit : int or None, default=None
-        Bytes of raw values that are held at once while the table is read, at least one column.
-        With a smaller limit the source is read more often. None: what the codes of all columns
-        will take, or for csv files and functions, which are slow to read again, a sixteenth of the
-        memory.
+        Bytes for all that grows with the number of rows. If codes and training state do not fit,
+        they are streamed from a file in the folder for temporary files; some settings, such as
+        `n_bags`, need memory and raise an error. With a smaller limit the source is read more
+        often. None: what the machine, the process or its control group has.
 
     Returns
     -------
     Parts, or tuple of Parts and PartsColumn
         X, or with a target ``(X, y)``, to be passed to `fit`. ``X.column(name)`` is any column of
-        the source, for `sample_weight`, `groups` or `offset`, which are held in memory.
+        the source, for `sample_weight`, `groups` or `offset`; they are held in memory unless
+        the table is streamed.
 
     Notes
     -----
@@ -175,6 +181,20 @@ class Parts:
         _check_known(self._source, [name])
         return PartsColumn(self, name)
 
+    @property
+    def memory_limit(self) -> int | None:
+        """Bytes for all that grows with the rows, as it was given."""
+        return self._memory_limit
+
+    def count(self, column: str, most: int) -> tuple[int, int]:
+        """Number of rows, and of different values of a column, which stops at `most`."""
+        reading, found = self.reading(), set[Any]()
+        for part, begin, (values,) in reading.columns([column], f"column {column!r}"):
+            if len(found) < most:
+                found.update(self.column(column).of_batch(values, part, begin).tolist())
+        self._n_rows = reading.known_rows
+        return self._n_rows, min(len(found), most)
+
     def reading(self, *, verbose: bool = False) -> PartsReading:
         """Passes over the source that must all find the same rows."""
         return PartsReading(self._source, verbose=verbose)
@@ -209,7 +229,8 @@ class Parts:
 
     def _most_bytes(self, n_rows: int, n_columns: int) -> int:
         if self._memory_limit is not None:
-            return self._memory_limit
+            coded = n_rows * (_OF_CODE * n_columns + _BESIDE_CODES)
+            return max(0, int(self._memory_limit - coded) // 2)
         if self._source.reads_columns:
             return max(_LEAST_BYTES, n_rows * n_columns)
         machine = most_bytes()
@@ -245,14 +266,34 @@ class PartsColumn:
         """Whether the column has the source of a table."""
         return self._parts._source is parts._source
 
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def of_batch(self, values: BatchValues, part: str, begin: int) -> NDArray[Any]:
+        """The values of a batch whose first row is row `begin` of all."""
+        code_of: dict[Any, int] = {}
+        array = self._present(values, code_of, part, begin)
+        return np.array(list(code_of), dtype=object)[array] if values.kind in CODED else array
+
+    def _present(
+        self, values: BatchValues, code_of: dict[Any, int], part: str, begin: int
+    ) -> NDArray[Any]:
+        """Numbers or codes of a batch; ValueError if a row has none."""
+        if not values.has_values:
+            raise ValueError(_missing(self._name, begin, part))
+        array, missing = _array_of(values, code_of)
+        if missing.any():
+            raise ValueError(_missing(self._name, begin + int(np.argmax(missing)), part))
+        return array
+
     def read(self, reading: PartsReading) -> NDArray[Any]:
         """The values of all rows; each different text once."""
         pieces: list[NDArray[Any]] = []
         code_of: dict[Any, int] = {}
         kind, first_part = None, ""
         for part, begin, (values,) in reading.columns([self._name], f"column {self._name!r}"):
-            if not values.has_values:
-                raise ValueError(_missing(self._name, begin, part))
+            array = self._present(values, code_of, part, begin)
             own = Kind.CATEGORY if values.kind in CODED else values.kind
             if kind not in (None, own):
                 raise TypeError(
@@ -260,9 +301,6 @@ class PartsColumn:
                     f"in {part!r}. Convert all parts to one kind."
                 )
             kind, first_part = own, first_part or part
-            array, missing = _array_of(values, code_of)
-            if missing.any():
-                raise ValueError(_missing(self._name, begin + int(np.argmax(missing)), part))
             pieces.append(array)
         whole = np.concatenate(pieces)
         return np.array(list(code_of), dtype=object)[whole] if kind is Kind.CATEGORY else whole

@@ -1,17 +1,15 @@
 """Passes over a table in parts, all of which must find the same rows."""
 
 import sys
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from weald.data.parts.batches import Batch
 from weald.data.parts.contents import BatchValues
+from weald.data.parts.progress_line import ProgressLine
 from weald.data.parts.sources import Source
 from weald.data.values import values_of
-
-_MIN_INTERVAL = 0.1  # seconds between two lines of progress
 
 
 class PartsReading:
@@ -50,7 +48,7 @@ class PartsReading:
         `why` says in the line of progress what is read.
         """
         digests, n_rows = dict.fromkeys(names, 0), 0
-        with _progress(self._verbose, why) as show, _giving_memory_back():
+        with ProgressLine(is_shown=self._verbose) as line, _giving_memory_back():
             for part, frame in self._batches(names):
                 columns = [_column(frame, name, part) for name in names]
                 for name, column in zip(names, columns, strict=True):
@@ -58,7 +56,8 @@ class PartsReading:
                 self._check_count(n_rows + len(frame), part)
                 yield part, n_rows, columns
                 n_rows += len(frame)
-                show(part, n_rows, self.n_rows)
+                of_all = f" of {self.n_rows:,}" if self.n_rows else ""
+                line.show(f"reading {why}: {n_rows:,}{of_all} rows, {part}")
         self._check_same(digests, n_rows)
 
     def _batches(self, names: Sequence[str]) -> Iterator[Batch]:
@@ -112,32 +111,3 @@ def _giving_memory_back() -> Iterator[None]:
     finally:
         if "pyarrow" in sys.modules:
             sys.modules["pyarrow"].default_memory_pool().release_unused()
-
-
-@contextmanager
-def _progress(verbose: bool, why: str) -> Iterator[Any]:
-    """Show a line on stderr that tells how far a pass has come."""
-    written, after = 0, time.perf_counter() + _MIN_INTERVAL
-
-    def show(part: str, n_rows: int, n_all: int | None) -> None:
-        nonlocal written, after
-        if not verbose or time.perf_counter() < after:
-            return
-        after = time.perf_counter() + _MIN_INTERVAL
-        of_all = f" of {n_all:,}" if n_all else ""
-        text = f"reading {why}: {n_rows:,}{of_all} rows, {part}"
-        _print("\r" + text.ljust(written))
-        written = len(text)
-
-    try:
-        yield show
-    finally:
-        if written:
-            _print("\n")
-
-
-def _print(text: str) -> None:
-    # A closed stderr must not abort the fit.
-    with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(text)
-        sys.stderr.flush()

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -12,12 +12,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from weald.advice import collecting
+from weald.cluster import Cluster, active_cluster, is_on_dask
 from weald.ensembles.members.member_errors import member_error, portable
 from weald.ensembles.members.members import (
     Indices,
     Job,
     Outcome,
     forward_warnings,
+    outcomes_of,
     params_for,
     take,
     workers_and_threads,
@@ -25,6 +27,7 @@ from weald.ensembles.members.members import (
 from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.samples import Sample
 from weald.log import report
+from weald.resampling import RowSamples
 
 Floats = NDArray[np.float64]
 
@@ -36,22 +39,65 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class BagTask:
-    """One fit: an estimator with its random states set, and its rows and columns.
+class BagDraws:
+    """The rows of all base estimators, drawn when they are needed.
 
-    `rows` are distinct rows of the sample, `copies` how often each was drawn. `columns` is None for
-    all columns. `oob_rows` are predicted after the fit. `weight` is that of one copy of each row;
-    `noise` is added to the training rows.
+    `index` are the rows of the sample in the order of their content, `weight` the weight of one
+    copy of each. `samples` is None if every base estimator is fitted on all rows.
     """
 
-    name: str
+    index: Indices
+    samples: RowSamples | None
+    weight: Floats | None
+
+    def copies(self, number: int) -> NDArray[np.int64]:
+        """How often each row is drawn for a base estimator."""
+        if self.samples is None:
+            return np.ones(len(self.index), dtype=np.int64)
+        return self.samples.drawn(number)
+
+
+@dataclass(frozen=True, eq=False)
+class BagTask:
+    """One fit: the number of a base estimator, which says what rows it draws, and its parameters.
+
+    `estimator` has its random states set. `columns` is None for all columns. `weight` multiplies
+    the weights of the rows drawn; `noise` is added to the training rows. Out-of-bag rows are
+    predicted after the fit if `predicts_left_out`.
+    """
+
+    number: int
     estimator: Any
-    rows: Indices
-    copies: NDArray[np.int64]
+    drawn: BagDraws
     columns: Indices | None = None
-    oob_rows: Indices | None = None
     weight: Floats | None = None
     noise: Noise | None = None
+    predicts_left_out: bool = False
+
+    @property
+    def name(self) -> str:
+        return estimator_name(self.number)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of distinct rows drawn."""
+        return int(np.count_nonzero(self.drawn.copies(self.number)))
+
+    @property
+    def oob_rows(self) -> Indices:
+        """Rows of the sample that were not drawn."""
+        left_out: Indices = self.drawn.index[self.drawn.copies(self.number) == 0]
+        return left_out
+
+    def rows_and_weights(self) -> tuple[Indices, Floats | None]:
+        """Rows of the sample, repeated as often as they were drawn, and their weights if any."""
+        copies, weight = self.drawn.copies(self.number), self.drawn.weight
+        if self.weight is not None:
+            weight = self.weight if weight is None else self.weight * weight
+        return (
+            np.repeat(self.drawn.index, copies),
+            None if weight is None else np.repeat(weight, copies),
+        )
 
 
 def take_columns(X: Any, columns: Indices | None) -> Any:
@@ -107,10 +153,13 @@ def fit_bag(
 ) -> list[Outcome]:
     """Fit all base estimators; an error names those that failed and holds the others."""
     jobs = [Job(task.name, task.estimator) for task in tasks]
+    cluster = active_cluster(owner.n_jobs) if len(tasks) > 1 else None
     workers, inner = workers_and_threads(jobs, owner.n_jobs)
     shared = (sample.X, sample.y, response, params, inner, int(owner.verbose))
     outcomes: list[Outcome]
-    if workers == 1:
+    if cluster is not None:
+        outcomes = _fit_on(cluster, owner, tasks, sample, response, params)
+    elif workers == 1:
         outcomes = _fit_some(tasks, *shared)
     else:
         from sklearn.utils.parallel import Parallel, delayed
@@ -129,6 +178,35 @@ def fit_bag(
     return outcomes
 
 
+def _fit_on(
+    cluster: Cluster,
+    owner: Any,
+    tasks: Sequence[BagTask],
+    sample: Sample,
+    response: ResponseMethod,
+    params: Mapping[str, Any],
+) -> list[Outcome]:
+    """Fit in the workers of a cluster, which receive the rows and what draws them once."""
+    shared = (tasks[0].drawn, sample.X, sample.y, response, params)
+    small = [replace(task, drawn=_NOTHING) for task in tasks]
+    lines = map(_line, tasks) if owner.verbose else None
+    return outcomes_of(cluster, _fit_in_worker, small, shared, owner.n_jobs, lines)
+
+
+_NOTHING = BagDraws(np.zeros(0, dtype=np.intp), None, None)
+
+
+def _fit_in_worker(
+    task: BagTask,
+    drawn: BagDraws,
+    X: Any,
+    y: Any,
+    response: ResponseMethod,
+    params: Mapping[str, Any],
+) -> Outcome:
+    return _fit_one(replace(task, drawn=drawn), X, y, response, params, None, 0)
+
+
 def _all_weald(jobs: Sequence[Job]) -> bool:
     from weald.ensembles.base import TreeModel
 
@@ -140,7 +218,7 @@ def _raise_failures(owner: Any, tasks: Sequence[BagTask], outcomes: Sequence[Out
     fitted: dict[str, Any] = {}
     for task, outcome in zip(tasks, outcomes, strict=True):
         if outcome.error is not None:
-            failed[task.name] = (f"on its {len(task.rows)} rows", outcome.error)
+            failed[task.name] = (f"on its {task.n_rows} rows", outcome.error)
         else:
             fitted[task.name] = outcome.fitted
     if failed:
@@ -164,7 +242,8 @@ def _fit_one(
         estimator = task.estimator
         if inner is not None:
             estimator.set_params(n_jobs=inner)
-        rows, extra = _rows_and_weights(estimator, task)
+        rows, weight = task.rows_and_weights()
+        extra = _weights(estimator, weight)
         passed = params_for(params, len(y), rows)
         seen, target = take_columns(take(X, rows), task.columns), y[rows]
         if task.noise is not None:
@@ -174,31 +253,35 @@ def _fit_one(
         if inner is not None:
             estimator.set_params(n_jobs=None)
         predictions = None
-        if task.oob_rows is not None:
+        if task.predicts_left_out:
+            left_out = task.oob_rows
             predictions = (
-                response(estimator, take_columns(take(X, task.oob_rows), task.columns))
-                if len(task.oob_rows)
+                response(estimator, take_columns(take(X, left_out), task.columns))
+                if len(left_out)
                 else np.empty((0, 1))
             )
         if verbose:
-            report(f"{task.name}: fitted on {len(task.rows)} rows")
+            report(_line(task))
         return Outcome(estimator, predictions, advice=advice)
     except Exception as error:
         return Outcome(error=portable(error))
 
 
-def _rows_and_weights(estimator: Any, task: BagTask) -> tuple[Indices, dict[str, Floats]]:
-    """The training rows, repeated as often as they were drawn, and their weights if any."""
-    rows = np.repeat(task.rows, task.copies)
-    if task.weight is None:
-        return rows, {}
+def _line(task: BagTask) -> str:
+    return f"{task.name}: fitted on {task.n_rows} rows"
+
+
+def _weights(estimator: Any, weight: Floats | None) -> dict[str, Floats]:
+    """The weights of the rows, if any, as an argument of fit."""
+    if weight is None:
+        return {}
     if not has_fit_parameter(estimator, "sample_weight"):
         raise TypeError(
             f"{type(estimator).__name__} does not support sample_weight, but the rows have weights "
             "that the draws do not account for. Use an estimator that supports sample_weight, or "
             "bootstrap=True without groups, which draws rows by their weights."
         )
-    return rows, {"sample_weight": np.repeat(task.weight, task.copies)}
+    return {"sample_weight": weight}
 
 
 def predict_bag(
@@ -211,7 +294,9 @@ def predict_bag(
     """Predictions of the base estimators in turn; an error names the one that failed."""
     from joblib import effective_n_jobs
 
-    workers = min(effective_n_jobs(owner.n_jobs), len(estimators))
+    # Not on a cluster: sending the base estimators would take longer than their predictions.
+    n_jobs = 1 if is_on_dask() else effective_n_jobs(owner.n_jobs)
+    workers = min(n_jobs, len(estimators))
     ends = np.linspace(0, len(estimators), max(1, workers) + 1).astype(int)
     if workers <= 1:
         parts: Any = (

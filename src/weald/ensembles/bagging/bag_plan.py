@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.ensembles.bagging.bag_fitting import BagTask, estimator_name, seeded_clone
+from weald.ensembles.bagging.bag_fitting import BagDraws, BagTask, seeded_clone
 from weald.ensembles.bagging.bag_rows import BagRows
 from weald.ensembles.bagging.diversifiers import Algorithms, BayesianBootstrap, Variation
 from weald.ensembles.bagging.diversifiers import Rows as DrawnRows
@@ -75,34 +75,27 @@ class EstimatorPlan:
                 )
 
     def _task(
-        self, number: int, rows: BagRows, draws: RowSamples | None, seed: int, n_classes: int
+        self, number: int, drawn: BagDraws, keys: NDArray[np.uint64], seed: int, n_classes: int
     ) -> BagTask:
-        index = rows.ordered.index
-        drawn = np.ones(len(index), dtype=np.int64) if draws is None else draws.drawn(number)
         varied = Variation(
             number,
             seed,
             self._kinds()[0],
-            rows.ordered.keys,
+            keys,
             getattr(self, "n_features_in_", 0),
             n_classes,
             self._drawn_columns(number, seed),
         )
         for diversifier in self._diversifiers():
             varied = diversifier.vary(varied)
-        # Rows keep their weights unless they are drawn by them.
-        weight = rows.weight if draws is None or not draws.draws_by_weight else None
-        if varied.weight is not None:
-            weight = varied.weight if weight is None else varied.weight * weight
         return BagTask(
-            name=estimator_name(number),
+            number=number,
             estimator=seeded_clone(varied.estimator, seed, number),
-            rows=index[drawn > 0],
-            copies=drawn[drawn > 0],
+            drawn=drawn,
             columns=varied.columns,
-            oob_rows=index[drawn == 0] if self._estimates_out_of_bag() else None,
-            weight=None if weight is None else weight[drawn > 0],
+            weight=varied.weight,
             noise=varied.noise,
+            predicts_left_out=self._estimates_out_of_bag(),
         )
 
     def _drawn_columns(self, number: int, seed: int) -> NDArray[np.intp] | None:

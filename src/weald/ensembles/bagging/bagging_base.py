@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import warn
 from weald.data import extreme_exponent
-from weald.ensembles.bagging.bag_fitting import BagTask, fit_bag, predict_bag
+from weald.ensembles.bagging.bag_fitting import BagDraws, BagTask, fit_bag, predict_bag
 from weald.ensembles.bagging.bag_inspection import BagInspection
 from weald.ensembles.bagging.bag_record import fitted_until_enough, oob_record
 from weald.ensembles.bagging.bag_rows import BagRows
@@ -213,9 +213,13 @@ class Bagging(BagInspection, MetaEstimatorMixin, CheckedEstimator):
         self._check_oob(has_draws=draws is not None)
         n_classes = 0 if classes is None else len(classes)
         passed = self._routed(params, sample)
+        # Rows keep their weights unless they are drawn by them.
+        weight = None if draws is not None and draws.draws_by_weight else rows.weight
+        drawn = BagDraws(rows.ordered.index, draws, weight)
 
         def fitted(numbers: range) -> tuple[list[BagTask], list[Outcome]]:
-            made = [self._task(number, rows, draws, seed, n_classes) for number in numbers]
+            keys = rows.ordered.keys
+            made = [self._task(number, drawn, keys, seed, n_classes) for number in numbers]
             return made, fit_bag(self, made, sample, response, passed)
 
         if self._is_auto():

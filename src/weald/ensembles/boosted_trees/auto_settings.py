@@ -6,7 +6,7 @@ from typing import Any
 from weald.advice import advise
 from weald.data import Rows, ValidationRows
 from weald.data.columns import Category
-from weald.ensembles.boosted_trees.early_stopping import Patience
+from weald.ensembles.boosted_trees.curves import Patience
 from weald.ensembles.level_statistics import MOST_CLASSES
 from weald.ensembles.rounds.scoring import is_loss
 

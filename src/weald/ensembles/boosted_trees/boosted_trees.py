@@ -21,8 +21,7 @@ from weald.ensembles.boosted_trees.boosted_parameters import (
     regression_loss,
 )
 from weald.ensembles.boosted_trees.boosted_predictions import PredictsClasses, PredictsNumbers
-from weald.ensembles.boosted_trees.parts.dask_tables import is_dask
-from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_dask
+from weald.ensembles.boosted_trees.parts.parts_fit import fit_in_parts
 from weald.ensembles.boosted_trees.several_targets import (
     refuse_offsets,
     rows_of_targets,
@@ -246,9 +245,9 @@ or object, default="squared_error"
         self
         """
         with self._fitting():
-            if is_dask(X):
-                of_validation = X_val, y_val, sample_weight_val, offset_val
-                return fit_on_dask(self, X, y, sample_weight, groups, offset, *of_validation)
+            of_validation = X_val, y_val, sample_weight_val, offset_val
+            if fit_in_parts(self, X, y, sample_weight, groups, offset, *of_validation):
+                return self
             y, sample_weight = read_once(y, sample_weight)
             self.__dict__.pop("oob_prediction_", None)
             if has_several(y):
@@ -467,9 +466,9 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         self
         """
         with self._fitting():
-            if is_dask(X):
-                of_validation = X_val, y_val, sample_weight_val, offset_val
-                return fit_on_dask(self, X, y, sample_weight, groups, offset, *of_validation)
+            of_validation = X_val, y_val, sample_weight_val, offset_val
+            if fit_in_parts(self, X, y, sample_weight, groups, offset, *of_validation):
+                return self
             y, sample_weight = read_once(y, sample_weight)
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)

@@ -21,7 +21,7 @@ from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, 
 from weald.ensembles.boosted_trees.vector_trees import VectorTrees
 from weald.ensembles.rounds.callbacks import call_back
 from weald.ensembles.rounds.history import History
-from weald.ensembles.rounds.loop import Learner, Stage, Training, Watcher, Watchers, boost
+from weald.ensembles.rounds.loop import Learner, Training, Watcher, Watchers, boost
 from weald.ensembles.rounds.progress_bar import Bar
 from weald.ensembles.rounds.scoring import (
     FittedTable,
@@ -36,9 +36,6 @@ from weald.ensembles.statistics_columns import OwnersColumns
 from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, leaning
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
-
-# Number of curves of which the progress bar shows the latest value.
-_SHOWN = 4
 
 # Column sampling is keyed by booster and tree: no booster has so many trees.
 _MAX_TREES = 2**32
@@ -273,7 +270,7 @@ class BoostingRun:
         if self._checkpoint is not None:
             observers.append(stack.enter_context(self._checkpoint.watch(self.state)))
         if self._model.verbose and len(rounds):
-            bar = Bar(rounds.start, rounds.stop, self._figures)
+            bar = Bar(rounds.start, rounds.stop, self._early_stopping.figures)
             observers.append(stack.enter_context(bar))
         return observers
 
@@ -397,8 +394,3 @@ class BoostingRun:
             "forest_": forest,
             "history_": self._early_stopping.history(rounds),
         }
-
-    def _figures(self, stage: Stage) -> str:
-        """The latest losses and scores, for the progress bar."""
-        latest = list(self._early_stopping.latest().items())
-        return "".join(f", {name} {value:.5g}" for name, value in latest[:_SHOWN])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,39 +14,21 @@ from sklearn.exceptions import UndefinedMetricWarning
 from weald.advice import advise
 from weald.cached import cached_property
 from weald.ensembles.base import Floats
+from weald.ensembles.boosted_trees.curves import Patience, StoppingCurves
 from weald.ensembles.boosted_trees.fold_boosters import FoldScores
 from weald.ensembles.boosted_trees.loss_sample import rows_of_train_loss
-from weald.ensembles.rounds.history import TRAIN_LOSS, History
+from weald.ensembles.rounds.history import TRAIN_LOSS
 from weald.ensembles.rounds.loop import Copies, Stage, Training
 from weald.ensembles.rounds.scoring import LOSS, HeldOutSet
-from weald.losses import Loss, NotFiniteError, times_power, unit_of_losses
+from weald.losses import Loss, NotFiniteError
 
-Curves = Mapping[str, Sequence[float]]
 Score = Callable[[Floats], float]
 
 # scikit-learn warns of an undefined metric in every round.
 _QUIET = partial(warnings.catch_warnings, action="ignore", category=UndefinedMetricWarning)
 
-# A patience that grows is longer by the best round divided by this.
-_SHARE_OF_BEST = 5
-
 # The training loss, which is only reported, is computed on a subsample of about this many rows.
 TRAIN_LOSS_ROWS = 5_000
-
-
-class Patience(NamedTuple):
-    """Number of rounds without improvement after which a fit stops.
-
-    A fifth of the best round more than `least`, but at most `most`: a curve that has improved for
-    long improves slowly. `least` = `most`: always the same number.
-    """
-
-    most: int
-    least: int
-
-    def after(self, best_round: int) -> int:
-        """The number of rounds to wait for after the best one."""
-        return min(self.most, self.least + best_round // _SHARE_OF_BEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +78,7 @@ def _mean_of_set(held_out: HeldOutSet, loss: Loss) -> Score:
     return _subset(training, loss, index, weight, copies).mean
 
 
-class EarlyStopping:
+class EarlyStopping(StoppingCurves):
     """Records training and validation curves and stops the fit when one no longer improves.
 
     Parameters
@@ -122,16 +104,7 @@ class EarlyStopping:
         The rows of the training loss; None: those of `training` that are not held out.
     fitted_scores : FoldScores or None
         Raw predictions of each booster, for the training loss; None: those of the rounds.
-
-    Attributes
-    ----------
-    curves : dict of str to list of float
-        Losses and scores by name, initially and after each round, in the units of the fit.
-    best_round : int
-        The number of rounds with the best value of the curve that is watched.
     """
-
-    reason = "early_stopping"
 
     def __init__(
         self,
@@ -147,31 +120,29 @@ class EarlyStopping:
         fitted: Training | None = None,
         fitted_scores: FoldScores | None = None,
     ) -> None:
-        self._training = training
-        self._patience = patience
-        self._tol = tol
         self._fitted = training if fitted is None else fitted
         self._fitted_scores = fitted_scores
-        weight, copies = training.rows.weight, self._fitted.train_copies
-        self._loss = loss.at(training.y, start, weight, copies)
+        loss_at_start = loss.at(training.y, start, training.rows.weight, self._fitted.train_copies)
         self._values: dict[str, Score] = {}  # functions of the raw scores, by the names of curves
-        self._losses: set[str] = set()  # names of those that are losses
         has_loss = getattr(loss, "has_loss", True)
-        self._add_loss(TRAIN_LOSS, self._mean_of_fitted if has_loss else _unknown)
+        self._add(TRAIN_LOSS, self._mean_of_fitted if has_loss else _unknown)
+        losses = {TRAIN_LOSS}
         for one in sets:
-            mean = _mean_of_set(one, self._loss) if has_loss else _unknown
-            self._add_loss(_name(one, LOSS), mean)
+            name = _name(one, LOSS)
+            self._add(name, _mean_of_set(one, loss_at_start) if has_loss else _unknown)
+            losses.add(name)
             for metric, scorer_of in (metrics or {}).items():
                 self._add(_name(one, metric), scorer_of(one))
-        self.watched = _name(sets[0], watched) if sets else None
-        self.curves: dict[str, list[float]] = {name: [] for name in self._values}
-        self.best_round = 0
+        super().__init__(
+            loss_at_start,
+            training.rows.target_exponent,
+            {name: name in losses for name in self._values},
+            watched=_name(sets[0], watched) if sets else None,
+            patience=patience,
+            tol=tol,
+        )
         self._without_value: set[str] = set()  # curves of which a warning told so
         self.record(start)
-
-    def _add_loss(self, name: str, value: Score) -> None:
-        self._add(name, value)
-        self._losses.add(name)
 
     def _add(self, name: str, value: Score) -> None:
         if name in self._values:
@@ -180,13 +151,6 @@ class EarlyStopping:
                 "of the metric. Choose other names."
             )
         self._values[name] = value
-
-    def continue_from(self, curves: Curves) -> None:
-        """Continue the curves of an earlier fit."""
-        self.curves = {name: list(curves[name]) for name in self.curves}
-        self.best_round = 0
-        for number in range(1, self.n_rounds + 1):
-            self._update_best(number)
 
     def before(self, stage: Stage) -> None:
         """Do nothing: losses are computed after a round."""
@@ -198,9 +162,9 @@ class EarlyStopping:
 
     def record(self, scores: Floats) -> None:
         """Append losses and scores to the curves, and update the best round."""
-        for name, value in self._values.items():
-            self.curves[name].append(self._recorded(name, value, scores))
-        self._update_best(self.n_rounds)
+        self.append(
+            {name: self._recorded(name, value, scores) for name, value in self._values.items()}
+        )
 
     def _recorded(self, name: str, value: Score, scores: Floats) -> float:
         """A loss or score after a round; one that decides nothing may have no value: NaN."""
@@ -225,22 +189,6 @@ class EarlyStopping:
                 advise(f"{name!r} of history_ is NaN {when}, and wherever this recurs: {error}")
             return np.nan
 
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds that were recorded."""
-        return len(self.curves[TRAIN_LOSS]) - 1
-
-    def _update_best(self, number: int) -> None:
-        if self.watched is None:
-            return
-        values = self.curves[self.watched]
-        if self.watched in self._losses:
-            is_better = values[number] < values[self.best_round] - self._tol * abs(values[0])
-        else:
-            is_better = values[number] > values[self.best_round] + self._tol
-        if is_better:
-            self.best_round = number
-
     @cached_property
     def _training_rows(self) -> _Subset | _FittedSubset:
         training, loss = self._fitted, self._loss
@@ -260,35 +208,6 @@ class EarlyStopping:
                 return self._training_rows.mean(scores)
         except NotFiniteError:  # a user's loss; it decides nothing
             return np.nan
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the last rounds, as many as `patience` says, brought no improvement."""
-        if self._patience is None:
-            return False
-        return self.n_rounds - self.best_round >= self._patience.after(self.best_round)
-
-    def history(self, n_rounds: int | None = None) -> History:
-        """The curves of the first rounds (None: all) in the user's units."""
-        end = None if n_rounds is None else n_rounds + 1
-        return History(
-            {name: self._in_user_units(name, values[:end]) for name, values in self.curves.items()},
-            self.watched,
-        )
-
-    def latest(self) -> dict[str, float]:
-        """The last value of each curve in the user's units."""
-        return {
-            name: float(self._in_user_units(name, values[-1:])[0])
-            for name, values in self.curves.items()
-        }
-
-    def _in_user_units(self, name: str, values: Sequence[float]) -> Floats:
-        numbers = np.array(values, dtype=np.float64)
-        if name not in self._losses:
-            return numbers
-        exponent = self._training.rows.target_exponent
-        return times_power(numbers, unit_of_losses(self._loss, exponent))
 
 
 class LiveHistory:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.ensembles.base import Floats
+from weald.ensembles.monotonic import Directions
 from weald.ensembles.rounds.constraints import monotone_values
 from weald.ensembles.rounds.loop import (
     Copies,
@@ -58,6 +59,43 @@ class RefittedTrees:
         self._refit.add_round(self._learner.grown, stage.drawn_of_all, stage.buffers)
 
 
+class RefittedLeaves:
+    """Leaf values of the trees of a booster and the sums of their hessians, from all rows.
+
+    Parameters
+    ----------
+    base : array
+        Base scores of all rows.
+    """
+
+    def __init__(self, base: Floats) -> None:
+        self._base = base
+        self._values: list[Floats] = []  # of the leaves of every tree, and their hessians
+        self._hessians: list[Floats] = []
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees whose leaves are known."""
+        return len(self._values)
+
+    def add(self, values: Floats, hessians: Floats) -> None:
+        """Add the leaves of the next tree."""
+        self._values.append(values)
+        self._hessians.append(hessians)
+
+    def refitted(self, forest: Forest) -> Forest:
+        """Return the forest, which holds the first trees, with these leaf values."""
+        n = forest.n_trees
+        if n == 0:
+            return replace(forest, base_score=self._base)
+        hessians = np.concatenate(self._hessians[:n])
+        weight = _native.node_weights(
+            forest.feature, forest.right, hessians, forest.first_node, forest.first_leaf
+        )
+        value = np.concatenate(self._values[:n])
+        return replace(forest, value=value, weight=weight, base_score=self._base)
+
+
 class LeafRefit:
     """Leaf values of a booster's trees, estimated on all rows, round by round.
 
@@ -101,8 +139,7 @@ class LeafRefit:
         self._buffers = DerivativeBuffers(self._scores)
         self._waiting: deque[_Leaves] = deque()
         self._n_rounds = 0
-        self._values: list[Floats] = []  # of the leaves of every tree, and their hessians
-        self._hessians: list[Floats] = []
+        self._leaves = RefittedLeaves(self._base)
 
     def add_round(self, trees: RoundTrees, drawn: Mask, buffers: DerivativeBuffers) -> None:
         """Refit the trees of a round that was just grown, or an earlier one if rounds wait.
@@ -137,17 +174,9 @@ class LeafRefit:
 
     def refitted(self, forest: Forest) -> Forest:
         """Return the forest, which holds the first rounds, with the new leaf values."""
-        n = forest.n_trees
-        if n == 0:
-            return replace(forest, base_score=self._base)
-        while len(self._values) < n:
+        while self._leaves.n_trees < forest.n_trees:
             self._refit_waiting(forest.trees_a_round(len(self._scores)))
-        hessians = np.concatenate(self._hessians[:n])
-        weight = _native.node_weights(
-            forest.feature, forest.right, hessians, forest.first_node, forest.first_leaf
-        )
-        value = np.concatenate(self._values[:n])
-        return replace(forest, value=value, weight=weight, base_score=self._base)
+        return self._leaves.refitted(forest)
 
     def _refit_waiting(self, a_round: int) -> None:
         """Refit the first of the waiting rounds, which has so many trees."""
@@ -170,8 +199,7 @@ class LeafRefit:
             values, hessians = refit_tree(
                 stage, tree, slice(k, k + 1) if has_tree_per_score else slice(None)
             )
-            self._values.append(values)
-            self._hessians.append(hessians)
+            self._leaves.add(values, hessians)
         self._n_rounds += 1
 
     def _take_newton_steps(
@@ -215,15 +243,8 @@ class LeafRefit:
             values = refined_values(stage, leaf_of_row, tree.n_leaves, scores.start)
             steps = values[:, np.newaxis]
         if self._limits.directions is not None and tree.splits is not None:
-            weight = _native.node_weights(
-                tree.splits.feature,
-                tree.splits.right,
-                hessians,
-                np.array([0, len(tree.splits.feature)]),
-                np.array([0, tree.n_leaves]),
-            )
-            limits = weight, steps[:, 0], self._limits.directions
-            steps = monotone_values(*tree.splits, *limits)[:, np.newaxis]
+            steps = monotone_steps(steps[:, 0], hessians, tree.splits, self._limits.directions)
+            steps = steps[:, np.newaxis]
         if not loss.refines_leaves:
             steps = loss.capped(steps, self._learning_rate)
         values = steps * self._learning_rate
@@ -232,12 +253,26 @@ class LeafRefit:
         return values, hessians
 
 
-class _Splits(NamedTuple):
+class Splits(NamedTuple):
     """The arrays of a tree from which monotonic constraints are derived."""
 
     feature: NDArray[np.int32]
     threshold: Floats
     right: NDArray[np.int32]
+
+
+def monotone_steps(
+    steps: Floats, hessians: Floats, splits: Splits, directions: Directions
+) -> Floats:
+    """Steps of the leaves of a tree that respect monotonic constraints."""
+    weight = _native.node_weights(
+        splits.feature,
+        splits.right,
+        hessians,
+        np.array([0, len(splits.feature)]),
+        np.array([0, len(steps)]),
+    )
+    return monotone_values(*splits, weight, steps, directions)
 
 
 class _Leaves(NamedTuple):
@@ -249,7 +284,7 @@ class _Leaves(NamedTuple):
 
     of_row: NDArray[Any]
     n_leaves: int
-    splits: _Splits | None
+    splits: Splits | None
     drawn: Mask
 
     @classmethod
@@ -258,7 +293,7 @@ class _Leaves(NamedTuple):
     ) -> "_Leaves":
         """Describe a tree of a forest."""
         nodes = slice(forest.first_node[t], forest.first_node[t + 1])
-        splits = _Splits(forest.feature[nodes], forest.threshold[nodes], forest.right[nodes])
+        splits = Splits(forest.feature[nodes], forest.threshold[nodes], forest.right[nodes])
         n_leaves = int(forest.first_leaf[t + 1] - forest.first_leaf[t])
         return cls(leaf_of_row, n_leaves, splits, drawn)
 
@@ -283,7 +318,7 @@ def _leaves_of(trees: RoundTrees, drawn: Mask, *, with_splits: bool) -> list[_Le
         _Leaves(
             tree.leaf_of_row,
             len(tree.value),
-            _Splits(tree.feature, tree.threshold, tree.right) if with_splits else None,
+            Splits(tree.feature, tree.threshold, tree.right) if with_splits else None,
             drawn,
         )
         for tree in trees

@@ -178,7 +178,12 @@ class ChosenSettings(ForestModel):
         limits = self._tree_limits(training.n_drawn, training.rows, settings)
         oob = OutOfBag(sums_of_left_out(n_rows, trial.rows.width), np.zeros(n_rows))
         grower = ForestGrower(
-            trial.rows, limits, seed=seed, n_threads=training.n_threads, out_of_bag=oob
+            trial.rows,
+            limits,
+            seed=seed,
+            n_threads=training.n_threads,
+            n_jobs=self.n_jobs,
+            out_of_bag=oob,
         )
         first_trees = FirstTrees(trial.rows, grower.grow(range(n_kept)), oob)
         if n_kept < _TREES:  # the other trees only serve the estimate and are discarded

@@ -299,6 +299,7 @@ class ForestModel(BaggedForest, ForestTrees, EncodesDroppedLevels):
             limits,
             seed=seed,
             n_threads=training.n_threads,
+            n_jobs=self.n_jobs,
             out_of_bag=oob if is_scored else None,
         )
         if self._is_open_ended:

@@ -1,7 +1,7 @@
 """Training rows and limits in the form that the C++ core of forests expects."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,6 +218,45 @@ class TrainingRows(NamedTuple):
         return self._replace(ordered=self.ordered.without_index())
 
 
+@dataclass(frozen=True, eq=False)
+class Ranker:
+    """How tables of the same rows are ranked; `mass` weights the rows."""
+
+    ordered: OrderedRows
+    mass: NDArray[np.int64] | None
+    n_levels: list[int]
+    keeps_values: bool
+
+    def ranked(self, table: Table, n_threads: int) -> "_native.RankedTable":
+        return _native.RankedTable(
+            table,
+            self.ordered.index,
+            self.mass,
+            n_threads,
+            keeps_values=self.keeps_values,
+            n_levels=self.n_levels,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RanksOfTrees:
+    """The ranked table of each tree, which has target statistics of its own."""
+
+    ranker: Ranker
+    statistics: TreeStatistics
+    rows: Rows
+    samples: RowSamples
+
+    def __call__(self, tree: int) -> "_native.RankedTable":
+        table = self.statistics.table(tree, self.rows, self.ranker.ordered, self.samples)
+        return self.ranker.ranked(table, 1)
+
+    @property
+    def facts(self) -> dict[int, Any]:
+        """The means of each tree."""
+        return self.statistics.means
+
+
 def forest_rows(
     rows: Rows,
     ordered: OrderedRows,
@@ -237,22 +276,15 @@ def forest_rows(
     `statistics`, each tree has a table of its own.
     """
     own = rows.total_weight
-    mass = None if own is None else mass_of(own[ordered.index])
-
-    def ranked(table: Table, n_threads: int) -> _native.RankedTable:
-        return _native.RankedTable(
-            table, ordered.index, mass, n_threads, keeps_values=random_cuts, n_levels=n_levels
-        )
-
-    def ranks_of_tree(tree: int) -> _native.RankedTable:
-        assert statistics is not None and samples is not None
-        return ranked(statistics.table(tree, rows, ordered, samples), 1)
-
-    ranks: Any = ranks_of_tree
-    n_columns = rows.table.shape[1]
+    ranker = Ranker(
+        ordered, None if own is None else mass_of(own[ordered.index]), n_levels, random_cuts
+    )
     if statistics is None:
-        ranks = ranked(as_one_array(rows.table), n_threads)
+        ranks: Any = ranker.ranked(as_one_array(rows.table), n_threads)
+        n_columns = rows.table.shape[1]
     else:
+        assert samples is not None
+        ranks = RanksOfTrees(ranker, statistics, rows, samples)
         n_columns = statistics.plan_of_a_tree.n_columns
     # The memory used for ranking has been freed.
     target = np.ascontiguousarray(rows.target[ordered.index])
@@ -271,7 +303,7 @@ def forest_rows(
         n_classes=n_classes,
         weight=weight,
         copies=copies,
-        bootstrap=None if samples is None else samples.bootstrap,
+        samples=samples,
         n_columns=n_columns,
         first_class=first_class,
     )

@@ -1,6 +1,7 @@
 """Base estimators of any library: checks, row selection, parallel fitting, fingerprints."""
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from weald.advice import advise, collecting
+from weald.cluster import Cluster, active_cluster, is_on_dask
 from weald.ensembles.base import TreeModel
 from weald.ensembles.members.member_errors import member_error, portable
 from weald.log import report
@@ -189,10 +191,16 @@ def fit_estimators(
     A failed fit does not stop the others: the MemberError raised at the end names all that failed
     and keeps those that were fitted on all rows.
     """
+    cluster = active_cluster(n_jobs) if len(jobs) > 1 else None
     workers, inner = workers_and_threads(jobs, n_jobs)
     log = report if verbose else None
     arguments = [(job, X, y, params.get(job.name, {}), inner, log) for job in jobs]
-    if workers == 1:
+    outcomes: list[Outcome]
+    if cluster is not None:
+        numbers, shared = range(len(jobs)), (jobs, X, y, params)
+        lines = map(_line, jobs) if verbose else None
+        outcomes = outcomes_of(cluster, _run_number, numbers, shared, n_jobs, lines)
+    elif workers == 1:
         outcomes = [_run(*argument) for argument in arguments]
     else:
         from sklearn.utils.parallel import Parallel, delayed
@@ -230,6 +238,8 @@ def workers_and_threads(jobs: Sequence[Job], n_jobs: int | None) -> tuple[int, i
     cores (n_jobs=None) are fitted in parallel, with the cores divided among them, which is faster
     than one after another. The fitted models are the same.
     """
+    if is_on_dask():  # what is not spread over the cluster stays here, whatever joblib would do
+        return 1, None
     from joblib import effective_n_jobs
 
     n_requested = effective_n_jobs(n_jobs)
@@ -259,10 +269,51 @@ def _run(
         if job.predict is not None and job.test is not None:
             predictions = job.predict(estimator, take(X, job.test))
         if log is not None:
-            log(f"{job.name}: fitted {job.where}")
+            log(_line(job))
         return Outcome(estimator, predictions, advice=advice)
     except Exception as error:
         return Outcome(error=portable(error))
+
+
+def _line(job: Job) -> str:
+    return f"{job.name}: fitted {job.where}"
+
+
+# ---- on a cluster ----
+
+
+def outcomes_of(
+    cluster: Cluster,
+    work: Callable[..., Outcome],
+    tasks: Sequence[Any],
+    shared: Sequence[Any],
+    n_jobs: int | None,
+    lines: Iterable[str] | None,
+) -> list[Outcome]:
+    """The outcomes of tasks in the workers of a cluster; see `Cluster.run`.
+
+    Of `lines`, one for each fit is reported when it is known that it did not fail.
+    """
+
+    def failed(error: Exception) -> Outcome:
+        return Outcome(error=error)
+
+    outcomes: list[Outcome] = []
+    told = itertools.repeat(None) if lines is None else lines
+    found = cluster.run(work, tasks, shared, n_jobs=n_jobs, failed=failed)
+    for outcome, line in zip(found, told, strict=False):
+        outcomes.append(outcome)
+        if line is not None and outcome.error is None:
+            report(line)
+    return outcomes
+
+
+def _run_number(
+    number: int, jobs: Sequence[Job], X: Any, y: Any, params: Mapping[str, Mapping[str, Any]]
+) -> Outcome:
+    # All jobs are sent together: those of the same fold share its rows.
+    job = jobs[number]
+    return _run(job, X, y, params.get(job.name, {}), None, None)
 
 
 # ---- fingerprints ----

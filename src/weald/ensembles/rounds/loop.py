@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.cached import cached_property
-from weald.data import Rows, ValidationRows, as_one_array
+from weald.data import Rows, ValidationRows, as_one_array, target_in_units
 from weald.ensembles.base import Floats
 from weald.ensembles.counts_as_weights import warn_of_counts
 from weald.losses import Loss
@@ -201,13 +201,7 @@ def prepare(
     index, groups = ordered.index, ordered.groups
     if held_fraction is None:
         return Training(rows.take(index), ordered.keys, None, seed, index=index)
-    n, what = (rows.n, "rows") if groups is None else (groups.n, "groups")
-    if n < 2:
-        name, off = asked_by.split("=")
-        raise ValueError(
-            f"{name} needs at least two {what}, one for training and one for validation; got "
-            f"n_samples = {n}. Set {name}={off} or give more {what}."
-        )
+    check_can_hold_out(*((rows.n, "rows") if groups is None else (groups.n, "groups")), asked_by)
     if groups is not None:
         held = hold_out_groups(groups, held_fraction, seed=seed)
     else:
@@ -215,6 +209,16 @@ def prepare(
     last = np.argsort(held, kind="stable")
     index = index[last]
     return Training(rows.take(index), ordered.keys[last], held[last], seed, index=index)
+
+
+def check_can_hold_out(n: int, what: str, asked_by: str) -> None:
+    """Raise if there are fewer than two rows or groups, so that none can be held out."""
+    if n < 2:
+        name, off = asked_by.split("=")
+        raise ValueError(
+            f"{name} needs at least two {what}, one for training and one for validation; got "
+            f"n_samples = {n}. Set {name}={off} or give more {what}."
+        )
 
 
 def refuse_groups(rows: Rows) -> None:
@@ -237,14 +241,7 @@ def _with_validation(validation: ValidationRows, training: Training) -> Training
         weight = np.concatenate([weight, np.full(n, weight[0])])
     if keys is not None:
         keys = np.concatenate([keys, np.zeros((n, 2), dtype=np.uint64)])
-    with np.errstate(over="ignore"):
-        target = np.ldexp(validation.target, -rows.target_exponent)
-    if not np.isfinite(target).all():
-        raise ValueError(
-            f"y_val is out of scale with y: its largest magnitude is "
-            f"{np.abs(validation.target).max():g}, that of y "
-            f"{np.ldexp(np.abs(rows.target).max(), rows.target_exponent):g}. Check the units."
-        )
+    target = target_in_units(validation.target, rows.target_exponent)
     offset = rows.offset
     if offset is not None and validation.offset is not None:
         offset = np.concatenate([offset, validation.offset])
@@ -357,6 +354,13 @@ class Stage:
     def first_member(self) -> int:
         """Index of the round's first base estimator, at one per score and round."""
         return self.number * self.n_scores
+
+
+class Numbered(Protocol):
+    """A boosting round, by its index from 0."""
+
+    @property
+    def number(self) -> int: ...
 
 
 class Watcher(Protocol):

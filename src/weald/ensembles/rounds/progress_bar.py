@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from weald.ensembles.rounds.loop import Stage
+from weald.ensembles.rounds.loop import Numbered
 
 _MIN_INTERVAL = 0.1  # seconds between two updates
 _WIDTH = 24
@@ -28,12 +28,12 @@ class Bar:
 
     reason = "never"
 
-    def __init__(self, first: int, end: int, figures: Callable[[Stage], str]) -> None:
+    def __init__(self, first: int, end: int, figures: Callable[[Numbered], str]) -> None:
         self._first, self._end = first, end
         self._figures = figures
         self._begin = time.perf_counter()
         self._next = self._begin + _MIN_INTERVAL
-        self._stage: Stage | None = None
+        self._stage: Numbered | None = None
         self._written = 0
 
     def __enter__(self) -> Self:
@@ -50,10 +50,10 @@ class Bar:
         if self._written:
             self._print("\n")
 
-    def before(self, stage: Stage) -> None:
+    def before(self, stage: Numbered) -> None:
         """Do nothing: rounds are shown once completed."""
 
-    def after(self, stage: Stage) -> bool:
+    def after(self, stage: Numbered) -> bool:
         """Redraw the bar, unless it was drawn just now."""
         self._stage = stage
         if time.perf_counter() >= self._next:
@@ -61,7 +61,7 @@ class Bar:
             self._next = time.perf_counter() + _MIN_INTERVAL
         return False
 
-    def _write(self, stage: Stage) -> None:
+    def _write(self, stage: Numbered) -> None:
         done = stage.number + 1
         seconds = max(time.perf_counter() - self._begin, 1e-9)
         pace = (done - self._first) / seconds

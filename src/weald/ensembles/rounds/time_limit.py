@@ -2,7 +2,7 @@
 
 import time
 
-from weald.ensembles.rounds.loop import Stage
+from weald.ensembles.rounds.loop import Numbered
 
 
 class TimeLimit:
@@ -13,9 +13,9 @@ class TimeLimit:
     def __init__(self, seconds: float) -> None:
         self._end = time.perf_counter() + seconds
 
-    def before(self, stage: Stage) -> None:
+    def before(self, stage: Numbered) -> None:
         """Do nothing: a round that has started is completed."""
 
-    def after(self, stage: Stage) -> bool:
+    def after(self, stage: Numbered) -> bool:
         """Return whether the time limit has been reached."""
         return time.perf_counter() >= self._end

@@ -54,8 +54,12 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
     Parameters
     ----------
     loss : {"cox", "aft"}, default="cox"
-        "cox": the partial likelihood of Cox, with Breslow's treatment of ties. "aft": the
-        likelihood of ``log(time) = score + scale * error``.
+        "cox": the partial likelihood of Cox. "aft": the likelihood of ``log(time) = score + scale *
+        error``.
+    ties : {"breslow", "efron"}, default="breslow"
+        For loss="cox": how events at the same time are treated. "breslow": all are at risk at each
+        of them; a row of weight 2 is the row repeated. "efron": they leave in turn, in any order;
+        closer to the exact likelihood if many events share a time.
     distribution : {"normal", "logistic", "extreme"} or None, default=None
         Distribution of the errors of loss="aft": normal (times are log-normal), logistic
         (log-logistic) or extreme (Weibull). None: normal.
@@ -71,8 +75,8 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
     unique_times_ : array
         Distinct times of the events of the training rows, increasing.
     baseline_hazard_ : array
-        For loss="cox": Breslow's estimate of the cumulative hazard of a row of score 0 at
-        `unique_times_`; from predictions for left-out rows, if there are several boosters.
+        For loss="cox": estimate of the cumulative hazard of a row of score 0 at `unique_times_`, as
+        `ties` says; from predictions for left-out rows, if there are several boosters.
     scale_ : float
         For loss="aft": the scale of the errors in survival functions.
     oob_prediction_ : array, shape (rows,)
@@ -104,6 +108,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
     _limits: ClassVar[Mapping[str, Limit]] = {
         **{name: one for name, one in BoostedTrees._limits.items() if name != "target_statistics"},
         "loss": OneOf(("cox", "aft")),
+        "ties": OneOf(("breslow", "efron")),
         "distribution": NoneOr(OneOf(("normal", "logistic", "extreme"))),
         "scale": NoneOr(Real(0.0, open_below=True)),
     }
@@ -115,6 +120,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         self,
         *,
         loss: str = "cox",
+        ties: str = "breslow",
         distribution: str | None = None,
         scale: float | None = None,
         quality: str = "default",
@@ -189,6 +195,7 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.ties = ties
         self.distribution = distribution
         self.scale = scale
 
@@ -255,11 +262,16 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
                         f"{name}={getattr(self, name)!r} is only used with loss='aft'; got "
                         f"loss='cox'. Leave {name} at None or choose that loss."
                     )
+        elif self.ties != "breslow":
+            raise ValueError(
+                f"ties={self.ties!r} is only used with loss='cox'; got loss={self.loss!r}, whose "
+                "likelihood has no ties. Leave ties at 'breslow' or choose that loss."
+            )
 
     def _loss_for(self, rows: Rows) -> CoxLoss | AftLoss:
         n_threads = self._n_threads
         if self.loss == "cox":
-            return CoxLoss(n_threads)
+            return CoxLoss(n_threads, ties=self.ties)
         is_zero = np.abs(rows.target) < np.finfo(np.float64).tiny
         if is_zero.any():
             raise ValueError(
@@ -323,15 +335,12 @@ class BoostedTreesSurvival(PredictsSurvival, BoostedTrees):
         )
         rows = training.rows.take(np.arange(n))
         scores = self._left_out_scores(rows.table) if self._folds else self._scores_of(rows.table)
-        loss, weight = self._fitted_loss, rows.weight
+        loss, weight, own = self._fitted_loss, rows.weight, np.ascontiguousarray(scores[np.newaxis])
         if isinstance(loss, CoxLoss):
-            hazard = _native.breslow_hazard(
-                rows.target, scores, weight, rows.copies, self._n_threads
-            )
+            hazard = loss.baseline_hazard(rows.target, own, weight, rows.copies)
             events = np.unique(rows.target[rows.target > 0.0]).astype(np.intp)
             self.baseline_hazard_ = hazard[events - 1]
         elif self.scale is None:
-            own = np.ascontiguousarray(scores[np.newaxis])
             self._fitted_loss = loss.with_best_scale(rows.target, own, weight, rows.copies)
         if isinstance(self._fitted_loss, AftLoss):
             self.scale_ = self._fitted_loss.scale

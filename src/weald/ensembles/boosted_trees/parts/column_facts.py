@@ -23,6 +23,7 @@ from weald.data.level_means import LevelRule
 from weald.data.plan import is_read_as_category
 from weald.data.text_columns import advise_of_text
 from weald.data.values import Kind, Values
+from weald.ensembles.boosted_trees.parts.not_on_parts import NotOnPartsError
 
 _CODED = (Kind.TEXT, Kind.CATEGORY, Kind.ORDERED)
 
@@ -111,10 +112,11 @@ def _column_of(
         return Number(has_values=False)
     first_part, first = present[0]
     for i, one in present[1:]:
-        if _way(one, is_category) != _way(first, is_category):
+        if nature_of(one) != nature_of(first):
             raise TypeError(
-                f"{first.label} holds {_said(first)} in partition {first_part} and {_said(one)} in "
-                f"partition {i}. Give all partitions the same type, for example by .astype."
+                f"{first.label} holds {said_of(first)} in partition {first_part} and "
+                f"{said_of(one)} in partition {i}. Give all partitions the same type, for example "
+                "by .astype."
             )
     if is_read_as_category(first.kind, is_category):
         return _category_of(present, is_category, n_rows, rule)
@@ -130,14 +132,15 @@ def _column_of(
     return Span() if first.kind is Kind.SPAN else Number()
 
 
-def _way(facts: ColumnFacts, is_category: bool | None) -> object:
-    """What must be the same in all parts."""
-    if is_read_as_category(facts.kind, is_category):
-        return isinstance(next(iter(facts.levels or ())), str)
+def nature_of(facts: ColumnFacts) -> object:
+    """What must be the same in all parts that have values."""
+    if facts.levels is not None:
+        return isinstance(next(iter(facts.levels)), str)
     return facts.kind, facts.order, facts.zone
 
 
-def _said(facts: ColumnFacts) -> str:
+def said_of(facts: ColumnFacts) -> str:
+    """The nature of a column in messages."""
     if facts.levels:
         return "text" if isinstance(next(iter(facts.levels)), str) else "numbers as categories"
     more = facts.order if facts.order is not None else facts.zone
@@ -155,10 +158,9 @@ def _category_of(
         total.update(one.levels or {})
     first = present[0][1]
     if rule is not None and rule.asks_for(total.values()):
-        raise ValueError(
-            f"{first.label} has {len(total)} categories, some in few rows, so that it would get "
-            "target statistics, which are not computed on partitions. Set target_statistics=False, "
-            "or fit on one table."
+        raise NotOnPartsError(
+            f"{first.label} has {len(total)} categories, some in few rows: target_statistics",
+            "Set target_statistics=False",
         )
     column = Category.of_counts(dict(total), n_rows, first.label)
     if is_category is None and first.kind is Kind.TEXT:

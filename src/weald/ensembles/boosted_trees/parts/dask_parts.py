@@ -9,8 +9,10 @@ from distributed import Client, KilledWorker, get_client, get_worker, wait
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 
-from weald.ensembles.boosted_trees.parts.dask_tables import column_names, paired_partitions
+from weald.ensembles.boosted_trees.parts.dask_heartbeats import Heartbeats
+from weald.ensembles.boosted_trees.parts.dask_tables import column_names, joined, paired_partitions
 from weald.ensembles.boosted_trees.parts.merging import Answer, merged
+from weald.ensembles.boosted_trees.parts.part_weights import Weighted
 from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
 from weald.ensembles.boosted_trees.parts.row_part import RowPart
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
@@ -18,9 +20,9 @@ from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
 # An actor asks up to so many others, and these theirs, so that none receives more answers.
 _CHILDREN = 8
 
-# How often a wait looks whether all workers are still there, and how long an answer may take in
-# seconds: then the parts count as lost, so that no wait lasts for ever.
-_LOOKS, _PATIENCE = 2.0, 600.0
+# Seconds between looks whether all workers are still there, seconds that a cluster may be without
+# workers, and those that an answer of live workers may take, so that no wait lasts for ever.
+_LOOKS, _NO_WORKERS, _PATIENCE = 2.0, 600.0, 3600.0
 
 # What tells that a worker does not answer; errors of a part itself come as answers.
 _LOST = (
@@ -58,7 +60,7 @@ class PartActor:
         for _, error in answers:
             if error is not None:
                 return None, error
-        return merged(question, [answer for answer, _ in answers]), None
+        return merged([answer for answer, _ in answers]), None
 
     def _answer(self, question: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
         try:
@@ -81,11 +83,13 @@ class DaskTable:
 
     Parameters
     ----------
-    X, y : Dask collections
-        Columns and targets, in the same partitions.
+    X, y, sample_weight : Dask collections
+        Columns, targets and sample weights (None: none), in the same partitions.
     """
 
-    def __init__(self, X: Any, y: Any) -> None:
+    kind, instead = "Dask collections", "fit on one table"
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         try:
             self._client = get_client()
         except ValueError as error:
@@ -93,7 +97,7 @@ class DaskTable:
                 "X is a Dask collection, but there is no Dask client. Create one, for example "
                 "client = dask.distributed.Client(), which starts workers on this machine."
             ) from error
-        self._partitions = paired_partitions(X, y)
+        self._partitions = paired_partitions(X, y, sample_weight)
         self.n_columns, self.names = int(X.shape[1]), column_names(X)
         self._futures = _computed(self._client, self._partitions)
 
@@ -109,6 +113,14 @@ class DaskTable:
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Partition {i}: {error}") from error
         return facts
+
+    def gathered(self) -> tuple[Any, Any, Any]:
+        """X, y and sample weights (None: none) in the memory of the client."""
+        tables, targets = zip(*self._client.gather(self._futures), strict=True)
+        if not isinstance(targets[0], Weighted):
+            return joined(tables), joined(targets), None
+        ys, weights = zip(*targets, strict=True)
+        return joined(tables), joined(ys), joined(weights)
 
     def parts(self, n_rows: Sequence[int], spec: PartSpec) -> "DaskParts":
         """The rows of the partitions that have any, as parts in the workers."""
@@ -151,6 +163,7 @@ class DaskParts:
         computed: Sequence[tuple[Any, Any]],
     ) -> None:
         self._client, self._partitions = client, partitions
+        self._heartbeats = Heartbeats(client)
         self._n_rows, self._spec = n_rows, spec
         self._computed: Sequence[tuple[Any, Any]] = computed
         self._actors: list[Any] = []
@@ -171,7 +184,7 @@ class DaskParts:
         """Read all partitions, on the workers that are there now."""
         self._actors, self._futures = [], []
         try:
-            self._client.wait_for_workers(1, timeout=_PATIENCE)
+            self._client.wait_for_workers(1, timeout=_NO_WORKERS)
             self._place(self._computed or _computed(self._client, self._partitions))
         except _LOST as lost:
             raise _as_lost(lost) from lost
@@ -216,7 +229,8 @@ class DaskParts:
             try:
                 wait(futures, timeout=_LOOKS)
             except TimeoutError:
-                self._client.wait_for_workers(1, timeout=_PATIENCE)
+                if not self._heartbeats.look():
+                    self._client.wait_for_workers(1, timeout=_NO_WORKERS)
             else:
                 return
 
@@ -242,7 +256,7 @@ class DaskParts:
 
     def _look(self, begin: float) -> None:
         """Raise TimeoutError if a worker is gone, or if too much time has passed."""
-        gone = self._workers - set(self._client.nthreads())
+        gone = self._workers - self._heartbeats.look()
         if gone:
             raise TimeoutError(f"the workers {sorted(gone)} are gone")
         if time.monotonic() - begin > _PATIENCE:

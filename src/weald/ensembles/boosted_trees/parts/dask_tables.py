@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.ensembles.boosted_trees.parts.part_weights import Weighted
+
 
 def is_dask(thing: object) -> bool:
     """Whether an object is a Dask collection; if Dask was never imported, it is not.
@@ -18,26 +20,34 @@ def is_dask(thing: object) -> bool:
     return "dask" in sys.modules and bool(sys.modules["dask"].is_dask_collection(thing))
 
 
-def paired_partitions(X: Any, y: Any) -> list[tuple[Any, Any]]:
-    """The partitions of X with those of y, as Delayed objects."""
-    if not is_dask(y):
-        raise TypeError(
-            f"X is a Dask collection and y is a {type(y).__name__}. Pass y as a Dask series or "
-            "array with the same partitions as X."
-        )
-    for collection, name, n_axes in ((X, "X", 2), (y, "y", 1)):
+def paired_partitions(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, Any]]:
+    """The partitions of X with those of y, as Delayed objects.
+
+    With sample weights, each of y is `Weighted`.
+    """
+    given = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
+    for name, collection in given.items():
+        if not is_dask(collection):
+            raise TypeError(
+                f"X is a Dask collection and {name} is a {type(collection).__name__}. Pass {name} "
+                "as a Dask series or array with the same partitions as X."
+            )
+        n_axes = 2 if name == "X" else 1
         if getattr(collection, "ndim", n_axes) != n_axes:
             raise ValueError(f"{name} has {collection.ndim} dimensions, expected {n_axes}.")
-    n_partitions = [_n_partitions(collection) for collection in (X, y)]
-    if n_partitions[0] != n_partitions[1]:
-        raise ValueError(
-            f"X has {n_partitions[0]} partitions and y has {n_partitions[1]}: they must be the "
-            "same. Take both from one data frame, or repartition them alike."
-        )
-    if hasattr(X, "map_partitions") and hasattr(y, "map_partitions"):
-        return _delayed_together(X, y)
-    tables, targets = _delayed(X, "X"), _delayed(y, "y")
-    return list(zip(tables, targets, strict=True))
+        n_partitions = [_n_partitions(one) for one in (X, collection)]
+        if n_partitions[0] != n_partitions[1]:
+            raise ValueError(
+                f"X has {n_partitions[0]} partitions and {name} has {n_partitions[1]}: they must "
+                "be the same. Take both from one data frame, or repartition them alike."
+            )
+    if all(hasattr(one, "map_partitions") for one in given.values()):
+        return _delayed_together(*given.values())
+    delayed = [_delayed(collection, name) for name, collection in given.items()]
+    if sample_weight is None:
+        return list(zip(*delayed, strict=True))
+    weigh = importlib.import_module("dask").delayed(Weighted)
+    return [(table, weigh(*others)) for table, *others in zip(*delayed, strict=True)]
 
 
 def _n_partitions(collection: Any) -> int:
@@ -58,28 +68,35 @@ def _delayed(collection: Any, name: str) -> list[Any]:
     return list(np.ravel(collection.to_delayed()))
 
 
-def _delayed_together(X: Any, y: Any) -> list[tuple[Any, Any]]:
-    """The partitions of a frame and a series, as one collection.
+def _delayed_together(X: Any, *others: Any) -> list[tuple[Any, Any]]:
+    """The partitions of a frame and of one or two series, as one collection.
 
     On its own, Dask would read few columns of files, such as y, in fewer partitions than many.
     """
     delayed = importlib.import_module("dask").delayed
     meta = importlib.import_module("pandas").Series([], dtype=object)
     pairs = importlib.import_module("dask.dataframe").map_partitions(
-        _in_one_cell, X, y, meta=meta, align_dataframes=False
+        _in_one_cell, X, *others, meta=meta, align_dataframes=False
     )
     take = delayed(_of_the_cell)
     return [(take(pair, 0), take(pair, 1)) for pair in pairs.to_delayed()]
 
 
-def _in_one_cell(X: Any, y: Any) -> Any:
+def _in_one_cell(X: Any, y: Any, *weight: Any) -> Any:
     cell = importlib.import_module("pandas").Series([None], dtype=object)
-    cell.iat[0] = (X, y)
+    cell.iat[0] = (X, Weighted(y, *weight) if weight else y)
     return cell
 
 
 def _of_the_cell(cell: Any, i: int) -> Any:
     return cell.iat[0][i]
+
+
+def joined(pieces: Sequence[Any]) -> Any:
+    """The rows of computed partitions, as one frame, series or array."""
+    if isinstance(pieces[0], np.ndarray):
+        return np.concatenate(pieces)
+    return importlib.import_module("dask.dataframe.dispatch").concat(pieces)
 
 
 def column_names(X: Any) -> list[Any] | None:

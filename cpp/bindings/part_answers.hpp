@@ -1,0 +1,47 @@
+// What parts and the grower that asks them exchange, as arrays.
+//
+// Answers are tuples of arrays that merge one by one: int64 arrays by sums, float64 arrays by
+// maxima. A 128-bit sum is four integers of 32 bits, the last one signed: their sums over parts
+// fit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "bindings/border.hpp"
+#include "bindings/limbs.hpp"
+#include "target/packing.hpp"
+
+namespace weald::bindings {
+
+// A division as [node, left child, column, bin, missing left, counts left, looks on].
+constexpr int division_size = 7;
+
+// Extremes as [largest weight, largest sum, whether a weight is negative] and [copies].
+inline target::Extremes extremes_of(const Vector<double>& most, std::int64_t copies) {
+  require(most.shape(0) == 3 && copies >= 0, "extremes must hold three numbers");
+  target::Extremes all;
+  all.weight = most.data()[0];
+  all.sum = most.data()[1];
+  all.has_negative_weight = most.data()[2] != 0.0;
+  all.copies = copies;
+  return all;
+}
+
+// As [sum exponent, weight exponent, sum bits, weight bits]; empty: not packed.
+inline Integers numbers_of(const std::optional<target::Rounding>& rounding) {
+  if (!rounding) return {};
+  return {rounding->sum_exponent, rounding->weight_exponent, rounding->sum_bits,
+          rounding->weight_bits};
+}
+
+inline std::optional<target::Rounding> rounding_of(const Vector<std::int64_t>& numbers) {
+  if (numbers.shape(0) == 0) return {};
+  require(numbers.shape(0) == 4, "a rounding has four numbers");
+  const std::int64_t* const n = numbers.data();
+  for (int i = 0; i < 4; ++i) require(n[i] >= -2000 && n[i] <= 2000, "a rounding is out of range");
+  return target::Rounding{static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]),
+                          static_cast<int>(n[3])};
+}
+
+}  // namespace weald::bindings
