@@ -62,6 +62,18 @@ kernels::CoarseSums coarse_of(const Block& block, const Rounding& rounding) {
   return kernels::active().coarse_sums(block.g, block.h, block.size, sum.factors, weight.factors);
 }
 
+// So many rows need many bits for their sums; they may use the last one of each field, too. (Of few
+// rows, single values are the reason if the bits do not suffice.)
+constexpr std::int64_t many_copies = std::int64_t{1} << 20;
+
+// Whether sums of values with so many bits stay below 2^field, although rounding may add half a
+// step for each copy; `sum` is in coarse steps.
+bool fits(std::int64_t sum, std::int64_t copies, int bits, int field) {
+  const int shift = Coarse::bits - bits;
+  const Int128 one = 1;
+  return shift >= 0 && sum + (copies * (one << shift)) / 2 < (one << (field + shift));
+}
+
 std::int64_t pack_block(const Block& block, const Rounding& rounding, std::int64_t* words) {
   return kernels::active().pack_words(block.g, block.h, block.size, rounding.sum().factors,
                                       rounding.weight().factors, words + block.begin);
@@ -87,10 +99,18 @@ std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, 
     return spare >= 0 ? (mean_times_copies << std::min(spare, 40)) >= copies
                       : mean_times_copies >= (copies << std::min(-spare, 80));
   };
-  if (!must && (!fine_enough(coarse.squares, sum_bits, 2) ||
-                (!counts_copies && !fine_enough(coarse.weight, weight_bits, 1))))
-    return {};
-  return Rounding{sum_exponent, weight_exponent, sum_bits, weight_bits};
+  const auto is_fine = [&](const Rounding& one) {
+    return fine_enough(coarse.squares, one.sum_bits, 2) &&
+           (counts_copies || fine_enough(coarse.weight, one.weight_bits, 1));
+  };
+  Rounding rounding{sum_exponent, weight_exponent, sum_bits, weight_bits};
+  if (must || is_fine(rounding)) return rounding;
+  if (all.copies < many_copies) return {};
+  if (fits(larger, all.copies, sum_bits + 1, 31)) ++rounding.sum_bits;
+  if (!counts_copies && fits(coarse.weight + all.copies, all.copies, weight_bits + 1, 32))
+    ++rounding.weight_bits;
+  if (is_fine(rounding)) return rounding;
+  return {};
 }
 
 Extremes extremes_of(const Pairs& rows, int n_threads) {

@@ -194,3 +194,46 @@ def test_wrong_questions_are_refused() -> None:
     divide(0, 1, 0, 2, 0, 1, 1)
     with pytest.raises(ValueError, match="leaf is out of range"):
         part.sums_of_leaves([-1, 0, 2], 2, np.zeros(9, dtype=np.int32))
+
+
+def test_sums_of_many_rows_use_the_last_bits_of_packed_cells() -> None:
+    """Steps would be too large for these rows if the last bit of each half were left unused."""
+    n = 2**22 + 2**18
+    rng = np.random.default_rng(7)
+    column = rng.integers(0, 8, n).astype(np.float32)
+    binned = bin_rows(Rows(column[:, np.newaxis], np.zeros(n)), max_bins=255, n_threads=1)
+    assert isinstance(binned, BinnedTable)
+    gradient = np.where(rng.random(n) < 0.45 + 0.02 * (column > 2), 0.95, -0.95)
+    hessian = np.full(n, 0.95)
+    written: list[tuple[Any, Any]] = []
+
+    class Written:
+        """A part that tells the rounding that it was given, and its sums."""
+
+        def __init__(self, part: Any) -> None:
+            self._part = part
+
+        def write(self, *arguments: Any) -> Any:
+            answer = self._part.write(*arguments)
+            written.append((arguments[2], answer))
+            return answer
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._part, name)
+
+    limits = TreeLimits(max_leaf_nodes=4, min_samples_leaf=1, min_gain=0.0)
+    parts = [0, n // 3, n]
+    of_slices = part_of
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "part_of", lambda *given: Written(of_slices(*given)))
+        arrays, leaf = grown_on_parts(binned, parts, gradient, hessian, limits)
+    (rounding, first), (_, second) = written
+    assert rounding.tolist() == [0, 0, 9, 9]
+    sums = [np.rint(np.ldexp(one, 9)).astype(np.int64).sum() for one in (gradient, hessian)]
+    assert sums[1] > 2**31
+    assert first[0][0] + second[0][0] == (sums[0] << 32) + sums[1]
+    wide = TreeLimits(max_leaf_nodes=4, min_samples_leaf=1, min_gain=0.0, cells="wide")
+    want, leaf_of_wide = grown_on_parts(binned, parts, gradient, hessian, wide)
+    for name in ("feature", "threshold", "value"):
+        np.testing.assert_array_equal(arrays[name], want[name])
+    np.testing.assert_array_equal(leaf, leaf_of_wide)
