@@ -20,7 +20,9 @@ using Numbers = std::map<std::string, double>;
 
 kernels::PackedNode node_of(std::int64_t total, const Numbers& limits) {
   kernels::PackedNode node{};
-  node.total = total;
+  node.cell_size = 1;
+  node.g = kernels::packed_g(total);
+  node.h = kernels::packed_h(total);
   node.l2 = limits.at("l2");
   node.min_weight = limits.at("min_weight");
   node.sure_weight = limits.at("sure_weight");
@@ -86,7 +88,7 @@ auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t
   require(!packed.needs_values(), "bounds and directions are not supported for sets");
   const kernels::LevelScores scores =
       kernels_named(instructions)
-          .search_levels({cells.data(), copies, 1, static_cast<int>(cells.shape(0)) - 1},
+          .search_levels({cells.data(), copies, 1, 1, static_cast<int>(cells.shape(0)) - 1},
                          {least, few, smooth, more_l2}, packed);
   return nb::make_tuple(scores.score, scores.undecided);
 }

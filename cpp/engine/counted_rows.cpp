@@ -15,7 +15,7 @@ split::CountedRows HistogramEngine::rows_to_count(int node) {
   }
   rows = {growing_tree_.rows_of(node), growing_tree_.nodes[node].n_rows()};
   const bool by_lists = counts_by_lists(rows.n);
-  if (!by_lists && !bundles_.any()) return rows;
+  if (!channels_.has_packed_cells() || (!by_lists && !bundles_.any())) return rows;
   rows.additions_per_row =
       by_lists ? table_->sparse.additions_per_row() : static_cast<double>(counted_.n_columns);
   rows.all_columns = [this, by_lists, of = rows.rows, n = rows.n](std::int64_t* cells) {
@@ -35,7 +35,7 @@ void HistogramEngine::count_copies(bool by_lists, const Row* rows, std::int64_t 
     table_->sparse.add(counted_, *layout_, copies, rows, 0, n, counts);
     const std::int64_t total = channels_.count(rows, n);
     parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t group, int) {
-      table_->sparse.complete(static_cast<int>(group), *layout_, total, counts);
+      table_->sparse.complete(static_cast<int>(group), *layout_, &total, counts);
     });
   } else {
     add_packed(counted_, *layout_, 0, counted_.n_groups(), copies, rows, 0, n, counts);
