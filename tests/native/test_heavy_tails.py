@@ -77,7 +77,7 @@ def test_training_loss_is_that_of_double_sums(name: str, n_scores: int, is_weigh
     # The promise of the design: within 0.1 % after 100 rounds. Where gradients and hessians are of
     # one size (exponential loss) many splits gain exactly the same, and doubles choose by chance.
     near = 0.05 if name == "exponential" else 1e-3
-    for cells in ("automatic", "blocks", "wide"):
+    for cells in ("automatic", "wide"):
         limits = TreeLimits(
             max_leaf_nodes=LEAVES, min_samples_leaf=LEAST, min_gain=0.0, cells=cells
         )
