@@ -24,7 +24,8 @@ constexpr int division_size = 7;
 // [copies].
 inline target::Extremes extremes_of(const Vector<double>& most, std::int64_t copies) {
   require(most.shape(0) == 4 && copies >= 0, "extremes must hold four numbers");
-  require(most.data()[3] >= 1.0 && most.data()[3] <= static_cast<double>(most_copies), "copies are out of range");
+  require(most.data()[3] >= 1.0 && most.data()[3] <= static_cast<double>(most_copies),
+          "copies are out of range");
   target::Extremes all;
   all.weight = most.data()[0];
   all.sum = most.data()[1];

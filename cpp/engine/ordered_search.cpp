@@ -61,8 +61,8 @@ void OrderedSearch::find(int i, data::CandidateColumns columns) {
   const kernels::PackedNode packed = packed_node(channels, limits_, &total, node.bounds);
   const std::int64_t side = std::max<std::int64_t>(1, limits_.min_samples_leaf);
   if (node.n_rows() < 2 * side) return;
-  const kernels::OrderedNode what{total, packed.l2, std::max(packed.min_weight, 1.0),
-                                  side - 1, node.n_rows() - side};
+  const kernels::OrderedNode what{total, packed.l2, std::max(packed.min_weight, 1.0), side - 1,
+                                  node.n_rows() - side};
   kernels::OrderedCut best;
   std::size_t found = 0;
   const auto search_column = [&] {

@@ -88,14 +88,13 @@ std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
   const split::Split& split = *division.split;
   std::vector<std::uint8_t> sides;  // of each code of a categorical column
   const auto test = test_of(split, sides);
-  const std::int64_t middle =
-      rows_.split({{begin, end, test}}, threads_for(end - begin),
-                  [&](int, const Row* left, std::int64_t n_left, const Row* right,
-                      std::int64_t n_right, int worker) {
-                    if (!division.looks_on) return;
-                    count(worker, division.counts_left ? left : right, 0,
-                          division.counts_left ? n_left : n_right);
-                  })[0];
+  const std::int64_t middle = rows_.split({{begin, end, test}}, threads_for(end - begin),
+                                          [&](int, const Row* left, std::int64_t n_left,
+                                              const Row* right, std::int64_t n_right, int worker) {
+                                            if (!division.looks_on) return;
+                                            count(worker, division.counts_left ? left : right, 0,
+                                                  division.counts_left ? n_left : n_right);
+                                          })[0];
   if (division.looks_on) add_all(cells);
   nodes_[division.left] = {begin, middle};
   nodes_[division.left + 1] = {middle, end};

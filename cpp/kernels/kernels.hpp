@@ -236,7 +236,7 @@ struct Kernels {
   void (*add_cells)(const Codes& codes, int group, const std::int64_t* values, int cell_size,
                     const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
 
-  // packed[i], cleared, is added to h and g at wide[2 * i].
+  // Adds packed[i] to h and g at wide[2 * i], and clears it.
   void (*unpack_cells)(std::int64_t* packed, std::int64_t n, std::int64_t* wide);
 
   // `counts` null: a child has enough copies if its h implies it, otherwise the split is undecided.

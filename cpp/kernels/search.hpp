@@ -47,9 +47,7 @@ struct WideSums {
   Integers g() const { return of_g; }
   Integers h() const { return of_h; }
   Integers any() const { return of_g | of_h; }
-  WideSums operator+(const WideSums& other) const {
-    return {of_g + other.of_g, of_h + other.of_h};
-  }
+  WideSums operator+(const WideSums& other) const { return {of_g + other.of_g, of_h + other.of_h}; }
   Integers equal(const WideSums& other) const {
     return (of_g == other.of_g) & (of_h == other.of_h);
   }
@@ -105,8 +103,7 @@ enum class Form { plain, shrunk, valued };
 // Both children of a split, one split per lane. One division serves both scores.
 template <bool counted, Form form, bool has_more_l2 = false, class Sums>
 [[gnu::always_inline]] inline Cut score_split(const Sums& left, Integers left_count,
-                                              const Whole& node, Doubles direction,
-                                              Integers free) {
+                                              const Whole& node, Doubles direction, Integers free) {
   const Doubles gl = to_doubles(left.g()), hl = to_doubles(left.h());
   const Doubles gr = node.g - gl, hr = node.h - hl;
   Doubles dl = hl + node.l2, dr = hr + node.l2;

@@ -115,7 +115,8 @@ class WideLevels {
   std::vector<std::int64_t> right_;
 };
 
-// Cells of sums of words, in their own units; the score is that of the kernel (kernels.hpp: LaneBests).
+// Cells of sums of words, in their own units; the score is that of the kernel (kernels.hpp:
+// LaneBests).
 class PackedLevels {
  public:
   PackedLevels(const target::Channels& channels, const kernels::PackedNode& node,
@@ -130,11 +131,11 @@ class PackedLevels {
 
   int cell_size() const { return node_.cell_size; }
   double mean_weight() const { return channels_.mean_weight() / channels_.packed_weight_step(); }
-  double weight(const std::int64_t* cell) const {
-    return static_cast<double>(heaviness(cell));
-  }
+  double weight(const std::int64_t* cell) const { return static_cast<double>(heaviness(cell)); }
   double sum(const std::int64_t* cell, int k) const { return static_cast<double>(steps(cell, k)); }
-  std::int64_t steps(const std::int64_t* cell, int) const { return kernels::g_of(cell, cell_size()); }
+  std::int64_t steps(const std::int64_t* cell, int) const {
+    return kernels::g_of(cell, cell_size());
+  }
   std::int64_t heaviness(const std::int64_t* cell) const {
     return kernels::h_of(cell, cell_size());
   }

@@ -85,10 +85,10 @@ template <class AnyCode>
 void add_unpacked(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
                   std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const target::Target& target = channels.target();
-  const auto add = target.n_labels > 1     ? add_labels<AnyCode>
-                   : target.classes        ? add_classes<AnyCode>
+  const auto add = target.n_labels > 1    ? add_labels<AnyCode>
+                   : target.classes       ? add_classes<AnyCode>
                    : channels.has_words() ? add_words<AnyCode>
-                                           : add_any<AnyCode>;
+                                          : add_any<AnyCode>;
   add(group, channels, rows, begin, n, cells);
 }
 
@@ -218,8 +218,8 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
               std::int64_t* cells) {
   if (channels.has_words() && layout.cell_size() == 1)
     return add_packed(codes, layout, first, last, channels.values(), rows, begin, n, cells);
-  const bool has_sums = !channels.target().classes && channels.target().n_labels <= 1 &&
-                        !channels.has_words();
+  const bool has_sums =
+      !channels.target().classes && channels.target().n_labels <= 1 && !channels.has_words();
   for (int g = first; g < last; ++g) {
     std::int64_t* const to = cells + layout.part_begin(g);
     if (has_sums)  // a row's integers are added to the cell as vectors

@@ -2,8 +2,8 @@
 // these can overflow, they are added to the wide ones and cleared.
 //
 // For tables whose sums do not fit packed cells, because they have many rows. Benchmark row
-// `growth_rows`, 10,000,000 x 28: with a weight and a sum for each row instead, trees take FIGURE times
-// the processor time. Wide columns of 65,536 codes gain nothing.
+// `growth_rows`, 10,000,000 x 28: with a weight and a sum for each row instead, trees take FIGURE
+// times the processor time. Wide columns of 65,536 codes gain nothing.
 #pragma once
 
 #include <algorithm>

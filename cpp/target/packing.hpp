@@ -17,7 +17,7 @@ namespace weald::target {
 struct Extremes {
   static constexpr double infinite = std::numeric_limits<double>::infinity();
   double weight = 0.0, sum = 0.0;
-  double least = infinite;  // smallest non-zero maximum of a row, if requested
+  double least = infinite;                   // smallest non-zero maximum of a row, if requested
   std::int64_t copies = 0, most_copies = 1;  // of all rows, and at most of one
   bool has_negative_weight = false;
 
@@ -76,8 +76,8 @@ struct Coarse {
 // Which words the caller wants, whatever their steps.
 enum class Words { automatic, for_packed_cells, for_blocks };
 
-// The most bits for which every sum of g and of h fits its 32 bits, or else every sum of the rows of
-// a block; nothing if a step then exceeds 2^-8 of the root mean square of g or of the mean of h.
+// The most bits for which every sum of g and of h fits its 32 bits, or else every sum of the rows
+// of a block; nothing if a step then exceeds 2^-8 of the root mean square of g or of the mean of h.
 // Without weights (`counts_copies`) h is exactly 1.
 std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, int sum_exponent,
                                      int weight_exponent, bool counts_copies, Words words);
