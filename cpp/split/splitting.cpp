@@ -338,7 +338,7 @@ bool PackedSearch::leaves_enough(const Choice& cut, const CountedRows& rows) con
   return std::min(left, all - left) >= limits_.min_samples_leaf;
 }
 
-// The copies of all columns in the layout of the histogram, if that takes fewer additions than
+// The copies of all columns in the layout of packed cells, if that takes fewer additions than
 // counting the columns in which an unproven split might win; else nothing.
 std::vector<std::int64_t> PackedSearch::count_all(const std::vector<kernels::LaneBests>& bests,
                                                   double score, const CountedRows& rows) const {
@@ -347,7 +347,7 @@ std::vector<std::int64_t> PackedSearch::count_all(const std::vector<kernels::Lan
     n_open += std::count_if(best.undecided, best.undecided + lanes,
                             [&](double one) { return one != none && one >= score; });
   if (static_cast<double>(n_open) <= rows.additions_per_row) return {};
-  std::vector<std::int64_t> cells(static_cast<std::size_t>(layout_.size()));
+  std::vector<std::int64_t> cells(static_cast<std::size_t>(layout_.size() / layout_.cell_size()));
   rows.all_columns(cells.data());
   return cells;
 }
@@ -365,8 +365,8 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
     if (!all.empty() && part < codes_.n_groups()) {
-      counts[part].cells.assign(all.begin() + layout_.part_begin(part),
-                                all.begin() + layout_.part_end(part));
+      counts[part].cells.assign(all.begin() + layout_.part_begin(part) / layout_.cell_size(),
+                                all.begin() + layout_.part_end(part) / layout_.cell_size());
       std::fill_n(counts[part].has, lanes, true);
     } else {
       counts[part] = count_copies(part, bests[part], score, rows);

@@ -264,7 +264,7 @@ Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
 
 // The rows of a node, whose copies may have to be counted. If they lie elsewhere, `elsewhere` tells
 // their copies by the code of each of some columns. `all_columns` writes those of all columns that
-// are not wide in the layout of the histogram, at so many additions for each row.
+// are not wide in the layout of packed cells, at so many additions for each row.
 struct CountedRows {
   const Row* rows = nullptr;
   std::int64_t n = 0;

