@@ -394,7 +394,7 @@ void Grower::bound_children(int i) {
 void Grower::prune() {
   const target::Channels& channels = growing_tree_.channels;
   int unit = 0;
-  if (!channels.is_packed())
+  if (!channels.has_words())
     criteria::AllCriteria::with_name(criterion_, [&]<criteria::Criterion C>(C) {
       unit = criteria::gain_exponent<C>(channels.unit());
     });
