@@ -135,7 +135,9 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
   // A few columns are counted one by one, more of them together with the others of their group.
   constexpr int few = 2;
   bool is_open[lanes] = {};
-  for (int lane = 0; lane < lanes_of(part); ++lane) is_open[lane] = bests.undecided[lane] >= score;
+  // Where nothing was found, nothing is open: a wide column has no cells among those of its group.
+  for (int lane = 0; lane < lanes_of(part); ++lane)
+    is_open[lane] = bests.undecided[lane] != none && bests.undecided[lane] >= score;
   const bool counts_all =
       part < codes_.n_groups() && std::count(is_open, is_open + lanes_of(part), true) > few;
   if (counts_all) std::fill_n(is_open, lanes, true);
