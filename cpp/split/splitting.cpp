@@ -1,6 +1,7 @@
 #include "split/splitting.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "split/category_search.hpp"
 
@@ -393,7 +394,7 @@ Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
   const double gain = 0.5 * (score - parent);
   best.gain = true_gain(channels, gain);
   const bool worth =
-      limits.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits.min_gain);
+      limits.takes_any_gain() || (gain > 0.5e-13 * std::abs(score) && best.gain > limits.min_gain);
   return worth ? std::move(best) : Split{};
 }
 
