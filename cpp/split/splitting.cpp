@@ -1,6 +1,7 @@
 #include "split/splitting.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "split/category_search.hpp"
 
@@ -137,7 +138,9 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
   // A few columns are counted one by one, more of them together with the others of their group.
   constexpr int few = 2;
   bool is_open[lanes] = {};
-  for (int lane = 0; lane < lanes_of(part); ++lane) is_open[lane] = bests.undecided[lane] >= score;
+  // Where nothing was found, nothing is open: a wide column has no cells among those of its group.
+  for (int lane = 0; lane < lanes_of(part); ++lane)
+    is_open[lane] = bests.undecided[lane] != none && bests.undecided[lane] >= score;
   const bool counts_all =
       part < codes_.n_groups() && std::count(is_open, is_open + lanes_of(part), true) > few;
   if (counts_all) std::fill_n(is_open, lanes, true);
@@ -396,7 +399,7 @@ Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
   const double gain = 0.5 * (score - node.score());
   best.gain = true_gain(channels, gain);
   const bool worth =
-      limits.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits.min_gain);
+      limits.takes_any_gain() || (gain > 0.5e-13 * std::abs(score) && best.gain > limits.min_gain);
   return worth ? std::move(best) : Split{};
 }
 
