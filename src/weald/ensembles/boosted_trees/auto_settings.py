@@ -54,10 +54,14 @@ class BoosterSettings:
         """The values by the names of the parameters."""
         return asdict(self)
 
-    def feature_sampling(self, model: Any) -> str:
-        """How columns are sampled; for symmetric trees by level, if `max_features` was chosen."""
+    def feature_sampling(self, model: Any, growth: str) -> str:
+        """How columns are sampled; for symmetric trees by level, if it was chosen that any are.
+
+        Likewise if it was chosen that trees are symmetric.
+        """
         is_chosen = is_auto(model.max_features) and self.max_features is not None
-        if model.growth == "symmetric" and is_chosen and model.feature_sampling == "node":
+        is_chosen = is_chosen or is_auto(model.growth)
+        if growth == "symmetric" and is_chosen and model.feature_sampling == "node":
             return "level"
         return str(model.feature_sampling)
 
@@ -93,7 +97,7 @@ class BoosterSettings:
         if not any(isinstance(column, Category) for column in model._plan.columns):
             del values["target_statistics"]
         if model.growth == "symmetric" and self.max_features is not None:  # may have been chosen
-            values["feature_sampling"] = self.feature_sampling(model)
+            values["feature_sampling"] = self.feature_sampling(model, model.growth)
         # A regressor has no parameter `multi_class`.
         return {name: value for name, value in values.items() if hasattr(model, name)}
 

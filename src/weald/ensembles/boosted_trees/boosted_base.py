@@ -204,15 +204,26 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         own = [self._with_class_weight(one, class_weight) for one in trainings]
         # The seed of column sampling is that of the fit.
         classified = self._with_class_weight(training, class_weight)
-        limits = self._tree_limits(classified, loss, settings, plan)
+        growths = self._growths(len(own))
+        limits = {
+            growth: self._tree_limits(classified, loss, settings, plan, growth)
+            for growth in set(growths)
+        }
         if not self._plan.has_statistics:
-            grower = self._grower(self._binned(training), limits)
-            return Boosters(own, [grower] * len(own), limits, None)
+            binned = self._binned(training)
+            shared = {growth: self._grower(binned, one) for growth, one in limits.items()}
+            growers = [shared[growth] for growth in growths]
+            return Boosters(own, growers, limits[growths[0]], None)
         growers = [
-            self._grower(self._binned(replace(training, rows=one.rows)), limits)
-            for one in trainings
+            self._grower(self._binned(replace(training, rows=one.rows)), limits[growth])
+            for one, growth in zip(trainings, growths, strict=True)
         ]
-        return Boosters(own, growers, limits, OwnersColumns(self._plan, len(own)))
+        columns = OwnersColumns(self._plan, len(own))
+        return Boosters(own, growers, limits[growths[0]], columns)
+
+    def _growths(self, n_boosters: int) -> list[str]:
+        """The growth of the trees of each booster."""
+        return [self.growth] * n_boosters
 
     def _with_class_weight(self, training: Training, class_weight: Floats | None) -> Training:
         if class_weight is None:
@@ -449,7 +460,12 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         )
 
     def _tree_limits(
-        self, training: Training, loss: Loss, settings: BoosterSettings, plan: ColumnPlan
+        self,
+        training: Training,
+        loss: Loss,
+        settings: BoosterSettings,
+        plan: ColumnPlan,
+        growth: str,
     ) -> TreeLimits:
         self._check_symmetric_growth()
         n_columns, names = plan.n_columns, getattr(self, "feature_names_in_", None)
@@ -464,7 +480,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         sums, gains = units_of(loss, training.rows.target_exponent)
         min_gain = training.in_weight_units(scaled(self.min_gain, -gains))
         return TreeLimits(
-            growth=self.growth,
+            growth=growth,
             max_leaf_nodes=settings.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_leaf=settings.min_samples_leaf,
@@ -474,7 +490,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             l2=training.in_weight_units(self.l2_regularization),
             l1=training.in_weight_units(scaled(self.l1_regularization, -sums)),
             max_features=None if max_features == n_columns else max_features,
-            feature_sampling=settings.feature_sampling(self),
+            feature_sampling=settings.feature_sampling(self, growth),
             seed=training.seed,
             groups=groups_of(self.interaction_cst, plan, names),
             directions=directions,
