@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 import weald
 from weald import BoostedTreesRanker
+from weald.ensembles.boosted_trees import auto_settings
 from weald.explain import shap
 from weald.losses.ranking import RANKINGS
 from weald.ranking import map_score, mrr_score, ndcg_score
@@ -171,6 +172,22 @@ def test_one_booster_is_of_best_first_trees() -> None:
 def test_settings_that_symmetric_trees_do_not_support(settings: dict[str, Any]) -> None:
     own = {**settings, "n_bags": 2}
     assert same(fitted(**own), fitted(**own, growth="best_first"))
+
+
+def test_boosters_on_folds_by_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, qid = table()
+    n_bags = {}
+    for most in (len(y), len(y) - 1):
+        monkeypatch.setattr(auto_settings, "RANKED_FOLD_ROWS", most)
+        for quality in ("fast", "default"):
+            model = BoostedTreesRanker(n_jobs=1, quality=quality, time_limit=0.1)
+            n_bags[most, quality] = model.fit(X, y, qid=qid).n_bags_
+    assert n_bags == {
+        (900, "fast"): None,
+        (900, "default"): 5,
+        (899, "fast"): None,
+        (899, "default"): None,
+    }
 
 
 def test_validation_sets() -> None:

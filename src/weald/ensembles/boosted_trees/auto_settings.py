@@ -14,6 +14,10 @@ from weald.ensembles.rounds.scoring import is_loss
 # booster with a validation split costs little accuracy and a fifth of the time.
 FOLD_ROWS = 30_000
 
+# Rankers learn from queries, which are fewer than rows: a held-out tenth of them is missed longer
+# (docs/guide/ranking.md).
+RANKED_FOLD_ROWS = 100_000
+
 # With fewer rows (or groups) there is nothing to validate on: a fixed number of rounds is made.
 _FEW_ROWS = 10
 
@@ -132,7 +136,7 @@ def chosen_settings(
     chooses_rounds = stops and is_auto(model.n_estimators)
     values = _FAST
     if model.quality != "fast":
-        values = _values(model.quality, rows.n, stops, chooses_rounds)
+        values = _values(model.quality, rows.n, stops, chooses_rounds, model._ranks_queries)
         if n_classes > 2 and rows.n <= FOLD_ROWS and _can_have_vector_leaves(model):
             values["multi_class"] = "vector_leaves"
     if not is_smooth:
@@ -203,11 +207,14 @@ def _can_have_vector_leaves(model: Any) -> bool:
     )
 
 
-def _values(quality: str, n_rows: int, stops: bool, chooses_rounds: bool) -> dict[str, Any]:
+def _values(
+    quality: str, n_rows: int, stops: bool, chooses_rounds: bool, ranks_queries: bool
+) -> dict[str, Any]:
     is_best, is_small = quality == "best", n_rows <= FOLD_ROWS
+    has_folds = is_best or n_rows <= (RANKED_FOLD_ROWS if ranks_queries else FOLD_ROWS)
     rate = 0.05 if is_small else 0.1
     return {
-        "n_bags": (10 if is_best else 5) if is_small else (5 if is_best else None),
+        "n_bags": (10 if is_best and is_small else 5) if has_folds else None,
         # With a given number of rounds a smaller rate might not get far enough.
         "learning_rate": (rate / 2 if is_best else rate) if chooses_rounds else 0.1,
         "max_leaf_nodes": 16 if is_small else 31,

@@ -7,7 +7,7 @@ import numpy as np
 
 from weald.advice import Ignored
 from weald.data import Rows, refuse_beyond_memory
-from weald.ensembles.boosted_trees.auto_settings import may_stop_early
+from weald.ensembles.boosted_trees.auto_settings import is_auto, may_stop_early
 from weald.ensembles.boosted_trees.checkpoint import SnapshotPath
 from weald.ensembles.max_features import MAX_FEATURES
 from weald.ensembles.rounds.scoring import Metrics, Scoring
@@ -385,3 +385,21 @@ def check_memory(n_rows: int, n_scores: int, n_boosters: int | None) -> None:
         "Use fewer rows, classes or boosters (n_bags=None), or RandomForestClassifier with "
         "max_leaf_nodes, which stores class probabilities only in its leaves.",
     )
+
+
+def check_symmetric_growth(model: Any) -> None:
+    """Raise for parameters that apply to single nodes, which symmetric trees do not have."""
+    if model.growth != "symmetric":
+        return
+    given = model.max_features is not None and not is_auto(model.max_features)
+    if given and model.feature_sampling == "node":
+        raise ValueError(
+            "growth='symmetric' splits all nodes of a level on the same column, so that "
+            f"columns cannot be sampled per node; got max_features={model.max_features!r} with "
+            "feature_sampling='node'. Use feature_sampling='level' or 'tree'."
+        )
+    if model.prune == "after" and model.min_gain > 0:
+        raise ValueError(
+            "growth='symmetric' splits whole levels, so that single splits cannot be pruned; "
+            "got prune='after'. Use prune='before' or another growth."
+        )

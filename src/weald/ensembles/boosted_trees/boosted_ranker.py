@@ -47,6 +47,14 @@ class BoostedTreesRanker(BoostedTrees):
         are relevant). "pairwise": the mean logistic loss of a query's pairs of different labels,
         which may be any numbers. "xendcg": the cross-entropy between the gains of a query's rows,
         plus 1/2, as shares of their sum, and the softmax of their scores.
+    n_bags : int, None or "auto", default="auto"
+        Number of boosters whose mean score is the model. The queries are dealt out into five folds
+        (into `n_bags`, if fewer), again for every five boosters; each booster leaves out one fold,
+        and in the end its leaf values are estimated on all rows. The left-out queries decide when
+        to stop, so that none is lost for training, and provide standard deviations. The training
+        time is multiplied by `n_bags`. None: one booster. "auto": 5 up to 100,000 rows (if
+        quality="best": 10 up to 30,000 rows, 5 above), if there is early stopping, n_estimators is
+        "auto" and there is no `X_val`; otherwise None.
     truncation_level : int, default=100
         For "ndcg" and "map": pairs count if one of their rows is among the first so many of their
         query; for "ndcg" so many places count. Best well above the number of places that matter.
@@ -87,6 +95,7 @@ class BoostedTreesRanker(BoostedTrees):
     __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
 
     _held_out_scorer: ClassVar[Any] = MeasureScorer
+    _ranks_queries: ClassVar[bool] = True
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
