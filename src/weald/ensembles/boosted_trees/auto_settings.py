@@ -22,7 +22,7 @@ RANKED_FOLD_ROWS = 100_000
 _FEW_ROWS = 10
 
 # Of a loss that changes in steps, improvements are seen later.
-_LONGER = 2
+_LONGER = 3
 
 _FIXED = 100  # rounds without early stopping
 _MOST = 5_000  # rounds with early stopping

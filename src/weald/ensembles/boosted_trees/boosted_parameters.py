@@ -136,7 +136,7 @@ class BoostedParameters(ScoredModel):
     n_iter_no_change : int or "auto", default="auto"
         Number of rounds without improvement after which early stopping ends the fit. "auto": 50
         (100 if quality="best", 10 if quality="fast"), but where the loss of the left-out folds
-        decides a fifth of that plus a fifth of the best round, if that is less. Twice as many for
+        decides a fifth of that plus a fifth of the best round, if that is less. Thrice as many for
         a ranker's losses "ndcg" and "map", which change in steps.
     tol : float, default=1e-7
         Minimum improvement for early stopping: relative to the loss before the first round if
