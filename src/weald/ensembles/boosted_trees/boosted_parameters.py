@@ -42,8 +42,9 @@ class BoostedParameters(ScoredModel):
     quality : {"fast", "default", "best"}, default="default"
         How much time the parameters that are "auto" may take. "fast": 100 rounds of one booster at
         a learning rate of 0.1. "default": early stopping; up to 30,000 rows (of queries to rank:
-        100,000) the mean of five boosters, above one booster. "best": smaller learning rate, more boosters and patience.
-        The values are in `auto_settings_`. Parameters that are set are never changed.
+        100,000) the mean of five boosters, above one booster. "best": smaller learning rate, more
+        boosters and patience. The values are in `auto_settings_`. Parameters that are set are never
+        changed.
     n_estimators : int or "auto", default="auto"
         Number of boosting rounds, at most, if there is early stopping. A round grows one tree, or
         one per class with three or more classes (but see `multi_class`), for each booster (see
