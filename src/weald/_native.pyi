@@ -575,6 +575,7 @@ def query_gradients(
     first: NDArray[numpy.int64],
     gains: NDArray[numpy.float64],
     unit: NDArray[numpy.float64],
+    pair_unit: NDArray[numpy.float64] | None,
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     copies: NDArray[numpy.int64] | None,
