@@ -32,9 +32,9 @@ class RowMarks {
 }  // namespace
 
 // Lists and bundles count all columns at once, in fewer additions than one for each column. Shape
-// `sparse_1k` of benchmarks/shapes.py, in codes: without it a fit takes 3.7 times the processor time.
-// A column in lists by itself costs its entries only; in these, counting all columns of every node
-// takes 2.5 times.
+// `sparse_1k` of benchmarks/shapes.py, in codes: without it a fit takes 3.7 times the processor
+// time. A column in lists by itself costs its entries only; in these, counting all columns of every
+// node takes 2.5 times.
 split::CountedRows HistogramEngine::rows_to_count(int node) {
   split::CountedRows rows;
   if (growing_tree_.parts) {

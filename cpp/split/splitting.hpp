@@ -311,8 +311,8 @@ class PackedSearch {
       return column != other.column ? column < other.column : place < other.place;
     }
   };
-  // Copies in the cells of a part, one integer each. Used are those of the columns in which an unproven split might
-  // win, whatever else was counted.
+  // Copies in the cells of a part, one integer each. Used are those of the columns in which an
+  // unproven split might win, whatever else was counted.
   using OpenLanes = std::array<bool, lanes>;
   struct Copies {
     std::vector<std::int64_t> cells;
