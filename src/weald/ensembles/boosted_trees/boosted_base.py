@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import advise
 from weald.data import (
-    BinnedTable,
+    AnyBins,
     ColumnPlan,
     Rows,
-    SortedTable,
     ValidationRows,
-    bin_rows,
+    bin_any_rows,
     dense_blocks,
     table_for_predict,
     validation_with_offset,
@@ -324,7 +323,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             ordered=ordered,
         )
 
-    def _grower(self, binned: BinnedTable | SortedTable, limits: TreeLimits) -> TreeGrower:
+    def _grower(self, binned: AnyBins, limits: TreeLimits) -> TreeGrower:
         return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
 
     def _earlier(
@@ -451,10 +450,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     # The weight of a node is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"
 
-    def _binned(self, training: Training) -> BinnedTable | SortedTable:
+    def _binned(self, training: Training) -> AnyBins:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
-        return bin_rows(
+        return bin_any_rows(
             training.rows,
+            in_lists=self._lists_sparse_codes,
             max_bins=self.max_bins,
             exact=self.exact,
             n_threads=self._n_threads,

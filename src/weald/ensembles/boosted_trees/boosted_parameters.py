@@ -330,6 +330,11 @@ class BoostedParameters(ScoredModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @property
+    def _lists_sparse_codes(self) -> bool:
+        """Whether the codes of sparse tables may be kept in lists."""
+        return not self.exact and self.growth != "symmetric"
+
 
 def regression_loss(model: Any) -> Loss:
     """Regression loss of a model; raise if a parameter of another loss is set."""
