@@ -34,7 +34,7 @@ template <class AnyCode>
 void add_any(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
              std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const std::int64_t* const values = channels.values();
-  const int cell_size = channels.cell_size();
+  const int cell_size = channels.histogram_cell_size();
   add_wide(group, cell_size, rows, begin, n, cells,
            [values, cell_size](std::int64_t* cell, std::int64_t row) {
              for (int c = 0; c < cell_size; ++c) cell[c] += values[row * cell_size + c];
@@ -169,7 +169,7 @@ void add_wide_column(const data::WideColumn& wide, const target::Channels& chann
   const std::int64_t* const values = channels.values();
   const target::Target& target = channels.target();
   const target::AddLabels add(channels);
-  const int size = channels.cell_size();
+  const int size = channels.histogram_cell_size();
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
     std::int64_t* const cell = cells + std::int64_t{wide.codes[row]} * size;
@@ -202,8 +202,8 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
   for (int g = first; g < last; ++g) {
     std::int64_t* const to = cells + layout.part_begin(g);
     if (has_sums)  // a row's integers are added to the cell as vectors
-      kernels::active().add_cells(codes, g, channels.values(), channels.cell_size(), rows, begin, n,
-                                  to);
+      kernels::active().add_cells(codes, g, channels.values(), channels.histogram_cell_size(), rows,
+                                  begin, n, to);
     else
       add_unpacked(Group<Code>{codes.group(g), codes.stride(g), codes.lanes_of(g)}, channels, rows,
                    begin, n, to);
