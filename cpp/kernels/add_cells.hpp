@@ -30,7 +30,7 @@ struct RowWords<0> {
   [[gnu::always_inline]] void add_to(std::int64_t*) const {}
 };
 
-// Rows and cells of one group of eight columns.
+// Rows of one group of eight columns.
 struct GroupRows {
   const Code* codes;
   std::int64_t stride;
@@ -38,30 +38,34 @@ struct GroupRows {
   const std::int64_t* values;
   const Row* rows;  // null: consecutive ones
   std::int64_t begin, n;
-  bool prefetches;
 
   std::int64_t row(std::int64_t i) const { return rows ? std::int64_t{rows[i]} : begin + i; }
 };
 
-// Scattered rows are requested so many ahead.
-constexpr std::int64_t rows_ahead = 16;
+// Eight cells of one bin take 64 * size bytes: as in add_group, where a rotation does both.
+template <int size>
+[[gnu::always_inline]] inline std::uint64_t bin_offset(std::uint64_t eight, int lane) {
+  if constexpr (std::has_single_bit(static_cast<unsigned>(size))) {
+    constexpr int shift = std::countr_zero(64u * size);
+    return std::rotr(eight, 8 * lane - shift) & (std::uint64_t{0xff} << shift);
+  } else {
+    return (eight >> (8 * lane) & 0xff) * (64 * size);
+  }
+}
 
 template <int size, int n_lanes>
 void add_rows_of(const GroupRows& of, std::int64_t* cells) {
   const GroupRows from = of;  // a copy: cells might alias the original
+  char* const base = reinterpret_cast<char*>(cells);
   for (std::int64_t i = 0; i < from.n; ++i) {
-    if (from.prefetches && i + rows_ahead < from.n) {
-      const std::int64_t next = from.row(i + rows_ahead);
-      __builtin_prefetch(from.codes + next * from.stride);
-      __builtin_prefetch(from.values + next * size);
-    }
     const std::int64_t row = from.row(i);
     std::uint64_t eight;
     std::memcpy(&eight, from.codes + row * from.stride, lanes);
     const RowWords<size> words(from.values + row * size);
 #pragma GCC unroll 8
     for (int lane = 0; lane < n_lanes; ++lane)
-      words.add_to(cells + ((eight >> (8 * lane) & 0xff) * lanes + lane) * size);
+      words.add_to(reinterpret_cast<std::int64_t*>(base + bin_offset<size>(eight, lane)) +
+                   lane * size);
   }
 }
 
@@ -87,17 +91,43 @@ void add_rows_by_lanes(const GroupRows& from, std::int64_t* cells) {
   }(std::make_integer_sequence<int, lanes>{});
 }
 
-void add_cells(const Codes& codes, int group, const std::int64_t* values, int cell_size,
-               const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
-  // As in add_packed: not if the table fits the second-level cache.
-  const bool prefetches = rows && codes.n_rows * (codes.stride(group) + 8 * cell_size) > (1 << 19);
-  const GroupRows from{codes.group(group), codes.stride(group), codes.lanes_of(group), values,
-                       rows,               begin,               n,                     prefetches};
-  switch (cell_size) {
+void add_rows_by_size(const GroupRows& from, int size, std::int64_t* cells) {
+  switch (size) {
     case 2: return add_rows_by_lanes<2>(from, cells);
     case 3: return add_rows_by_lanes<3>(from, cells);
     case 4: return add_rows_by_lanes<4>(from, cells);
     case 6: return add_rows_by_lanes<6>(from, cells);
-    default: return add_rows_of_any(from, cell_size, cells);
+    default: return add_rows_of_any(from, size, cells);
+  }
+}
+
+// A block of rows at a time is added to all groups of a tile while it is near; scattered rows are
+// gathered for that, unless their values are too many.
+constexpr std::int64_t block_rows = 256;
+constexpr int most_gathered = 8;  // integers of a cell
+
+void add_cells(const Codes& codes, int first, int last, const std::int64_t* values, int cell_size,
+               const Row* rows, std::int64_t begin, std::int64_t n,
+               std::int64_t* const* group_cells) {
+  alignas(64) Code near_codes[block_rows * tile];
+  alignas(64) std::int64_t near_values[block_rows * most_gathered];
+  const std::int64_t stride = codes.stride(first), near_stride = (last - first) * lanes;
+  const bool gathers = rows && last - first > 1 && cell_size <= most_gathered;
+  for (std::int64_t at = 0; at < n; at += block_rows) {
+    const std::int64_t size = std::min(block_rows, n - at);
+    if (gathers) {
+      collect_of[last - first](codes.group(first), stride, nullptr, rows + at, size, near_codes,
+                               nullptr);
+      for (std::int64_t i = 0; i < size; ++i)
+        std::copy_n(values + std::int64_t{rows[at + i]} * cell_size, cell_size,
+                    near_values + i * cell_size);
+    }
+    for (int g = first; g < last; ++g) {
+      const GroupRows near{near_codes + (g - first) * lanes, near_stride, codes.lanes_of(g),
+                           near_values, nullptr, 0, size};
+      const GroupRows in_place{codes.group(g), stride, codes.lanes_of(g), values,
+                               rows ? rows + at : nullptr, begin + at, size};
+      add_rows_by_size(gathers ? near : in_place, cell_size, group_cells[g - first]);
+    }
   }
 }

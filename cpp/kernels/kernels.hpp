@@ -234,9 +234,11 @@ struct Kernels {
   // The same for one group of columns with codes of two bytes: codes[row * lanes + lane].
   void (*add_packed_wide)(const std::uint16_t* codes, int n_lanes, const std::int64_t* words,
                           const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
-  // Add values[row][cell_size] to the cells [bin][lane][cell_size] of a group. Rows as above.
-  void (*add_cells)(const Codes& codes, int group, const std::int64_t* values, int cell_size,
-                    const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
+  // Add values[row][cell_size] to the cells [group][bin][lane][cell_size] of groups [first, last)
+  // of one tile. Rows as above.
+  void (*add_cells)(const Codes& codes, int first, int last, const std::int64_t* values,
+                    int cell_size, const Row* rows, std::int64_t begin, std::int64_t n,
+                    std::int64_t* const* group_cells);
 
   // `counts` null: a child has enough copies if its h implies it, otherwise the split is undecided.
   // Otherwise cells of copies, in the layout of `cells`, decide; a column may have none.

@@ -43,6 +43,7 @@ HalfWordSearch::Found HalfWordSearch::search_part(const data::Categories& catego
                                                   const std::int64_t* cells,
                                                   const data::CandidateColumns& columns) {
   Found best;
+  Column best_column{};
   kernels::LaneBests bests;
   bool is_searched = false;
   for (int lane = 0; lane < layout.lanes_of(part); ++lane) {
@@ -57,27 +58,31 @@ HalfWordSearch::Found HalfWordSearch::search_part(const data::Categories& catego
     if (!std::exchange(is_searched, true))
       kernels::active().search_half_words(cells + layout.part_begin(part), layout.bins_of(part),
                                           node_, bests);
-    try_numbers(column, bests.score[lane], bests.place[lane], best);
+    if (try_numbers(column, bests.score[lane], bests.place[lane], best)) best_column = column;
   }
+  if (best.split.found() && best.split.left_set.empty()) place_missing(best_column, best.split);
   return best;
 }
 
-// As SplitSearch, which tries split after split.
-void HalfWordSearch::try_numbers(const Column& column, double score, std::int64_t place,
+// As SplitSearch, which tries split after split. Returns whether the column's best split is better.
+bool HalfWordSearch::try_numbers(const Column& column, double score, std::int64_t place,
                                  Found& best) const {
-  if (score == none) return;
+  if (score == none) return false;
   best.any_admitted = true;
   const double children = score * scale_, gain = children - parent_;
   const int gain_unit = criteria::gain_exponent<criteria::Newton>(channels_.unit());
-  if (!(gain > best.split.gain) || !limits_.is_worth(gain, children, gain_unit)) return;
-  const auto bin = static_cast<int>(place / 2);
-  best.split = {gain, column.index, bin, place % 2 != 0, 0.0, {}};
+  if (!(gain > best.split.gain) || !limits_.is_worth(gain, children, gain_unit)) return false;
+  best.split = {gain, column.index, static_cast<int>(place / 2), place % 2 != 0, 0.0, {}};
+  return true;
+}
+
+void HalfWordSearch::place_missing(const Column& column, Split& best) const {
   if (is_empty(column.cells, node_.n_words)) {
     // Values missing only at prediction time go to the heavier child.
-    const auto left = static_cast<double>(sum(column, 1, bin)[0]);
-    best.split.missing_left = left >= static_cast<double>(totals_[0]) - left;
-  } else if (is_empty(sum(column, bin + 1, column.n_bins).data(), channels_.cell_size())) {
-    best.split.bin = column.n_bins;  // values from missing ones
+    const std::int64_t left = sum(column, 1, best.bin)[0];
+    best.missing_left = left >= totals_[0] - left;
+  } else if (is_empty(sum(column, best.bin + 1, column.n_bins).data(), channels_.cell_size())) {
+    best.bin = column.n_bins;  // values from missing ones
   }
 }
 

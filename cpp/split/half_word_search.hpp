@@ -40,7 +40,8 @@ class HalfWordSearch {
     int n_bins;
   };
 
-  void try_numbers(const Column& column, double score, std::int64_t place, Found& best) const;
+  bool try_numbers(const Column& column, double score, std::int64_t place, Found& best) const;
+  void place_missing(const Column& column, Split& best) const;
   void try_levels(const Column& column, Found& best) const;
   std::vector<std::int64_t> sum(const Column& column, int first, int last) const;
 

@@ -76,6 +76,18 @@ void add_unpacked(Group<AnyCode> group, const target::Channels& channels, const 
   add(group, channels, rows, begin, n, cells);
 }
 
+// Calls add(first, last, cells of each group) for the groups of each tile.
+template <class Add>
+void for_tiles(const HistogramLayout& layout, int first, int last, std::int64_t* cells, Add add) {
+  constexpr int step = tile / lanes;
+  for (int end; first < last; first = end) {
+    end = std::min(last, (first / step + 1) * step);
+    std::int64_t* group_cells[step];
+    for (int g = first; g < end; ++g) group_cells[g - first] = cells + layout.part_begin(g);
+    add(first, end, group_cells);
+  }
+}
+
 }  // namespace
 
 HistogramLayout::HistogramLayout(const Codes& codes, const data::Categories& categories,
@@ -184,13 +196,9 @@ void add_wide_column(const data::WideColumn& wide, const target::Channels& chann
 void add_packed(const Codes& codes, const HistogramLayout& layout, int first, int last,
                 const std::int64_t* words, const Row* rows, std::int64_t begin, std::int64_t n,
                 std::int64_t* cells) {
-  constexpr int step = tile / lanes;
-  for (int end; first < last; first = end) {
-    end = std::min(last, (first / step + 1) * step);
-    std::int64_t* group_cells[step];
-    for (int g = first; g < end; ++g) group_cells[g - first] = cells + layout.part_begin(g);
-    kernels::active().add_packed(codes, first, end, words, rows, begin, n, group_cells);
-  }
+  for_tiles(layout, first, last, cells, [&](int from, int to, std::int64_t* const* group_cells) {
+    kernels::active().add_packed(codes, from, to, words, rows, begin, n, group_cells);
+  });
 }
 
 void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int last,
@@ -198,16 +206,15 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
               std::int64_t* cells) {
   if (channels.is_packed())
     return add_packed(codes, layout, first, last, channels.values(), rows, begin, n, cells);
-  const bool has_sums = !channels.target().classes && channels.target().n_labels <= 1;
-  for (int g = first; g < last; ++g) {
-    std::int64_t* const to = cells + layout.part_begin(g);
-    if (has_sums)  // a row's integers are added to the cell as vectors
-      kernels::active().add_cells(codes, g, channels.values(), channels.histogram_cell_size(), rows,
-                                  begin, n, to);
-    else
-      add_unpacked(Group<Code>{codes.group(g), codes.stride(g), codes.lanes_of(g)}, channels, rows,
-                   begin, n, to);
-  }
+  if (!channels.target().classes)  // a row's integers are added to the cell as vectors
+    return for_tiles(
+        layout, first, last, cells, [&](int from, int to, std::int64_t* const* group_cells) {
+          kernels::active().add_cells(codes, from, to, channels.values(),
+                                      channels.histogram_cell_size(), rows, begin, n, group_cells);
+        });
+  for (int g = first; g < last; ++g)
+    add_unpacked(Group<Code>{codes.group(g), codes.stride(g), codes.lanes_of(g)}, channels, rows,
+                 begin, n, cells + layout.part_begin(g));
 }
 
 void add_wide_columns(const data::Categories& categories, const HistogramLayout& layout,
