@@ -36,8 +36,8 @@ struct GroupRows {
   std::int64_t stride;
   int n_lanes;
   const std::int64_t* values;
-  const Row* rows;  // null: consecutive ones
-  std::int64_t begin, n;
+  const Row* rows = nullptr;  // null: consecutive ones
+  std::int64_t begin = 0, n = 0;
 
   std::int64_t row(std::int64_t i) const { return rows ? std::int64_t{rows[i]} : begin + i; }
 };
@@ -84,6 +84,21 @@ void add_rows_of_any(const GroupRows& from, int size, std::int64_t* cells) {
   }
 }
 
+// The values of some rows, one after another.
+template <int size>
+void gather_values(const std::int64_t* values, const Row* rows, std::int64_t n,
+                   std::int64_t* gathered) {
+  for (std::int64_t i = 0; i < n; ++i)
+    std::memcpy(gathered + i * size, values + std::int64_t{rows[i]} * size, size * 8);
+}
+
+using GatherValues = void (*)(const std::int64_t*, const Row*, std::int64_t, std::int64_t*);
+// Up to so many integers a cell; larger values of scattered rows are read where they are.
+constexpr int most_gathered = 8;
+constexpr GatherValues gather_values_of[most_gathered + 1] = {
+    nullptr,          gather_values<1>, gather_values<2>, gather_values<3>, gather_values<4>,
+    gather_values<5>, gather_values<6>, gather_values<7>, gather_values<8>};
+
 template <int size>
 void add_rows_by_lanes(const GroupRows& from, std::int64_t* cells) {
   [&]<int... below>(std::integer_sequence<int, below...>) {
@@ -92,19 +107,17 @@ void add_rows_by_lanes(const GroupRows& from, std::int64_t* cells) {
 }
 
 void add_rows_by_size(const GroupRows& from, int size, std::int64_t* cells) {
-  switch (size) {
-    case 2: return add_rows_by_lanes<2>(from, cells);
-    case 3: return add_rows_by_lanes<3>(from, cells);
-    case 4: return add_rows_by_lanes<4>(from, cells);
-    case 6: return add_rows_by_lanes<6>(from, cells);
-    default: return add_rows_of_any(from, size, cells);
-  }
+  const auto add = size == 2   ? add_rows_by_lanes<2>
+                   : size == 3 ? add_rows_by_lanes<3>
+                   : size == 4 ? add_rows_by_lanes<4>
+                   : size == 6 ? add_rows_by_lanes<6>
+                               : nullptr;
+  add ? add(from, cells) : add_rows_of_any(from, size, cells);
 }
 
 // A block of rows at a time is added to all groups of a tile while it is near; scattered rows are
-// gathered for that, unless their values are too many.
+// gathered for that.
 constexpr std::int64_t block_rows = 256;
-constexpr int most_gathered = 8;  // integers of a cell
 
 void add_cells(const Codes& codes, int first, int last, const std::int64_t* values, int cell_size,
                const Row* rows, std::int64_t begin, std::int64_t n,
@@ -118,16 +131,16 @@ void add_cells(const Codes& codes, int first, int last, const std::int64_t* valu
     if (gathers) {
       collect_of[last - first](codes.group(first), stride, nullptr, rows + at, size, near_codes,
                                nullptr);
-      for (std::int64_t i = 0; i < size; ++i)
-        std::copy_n(values + std::int64_t{rows[at + i]} * cell_size, cell_size,
-                    near_values + i * cell_size);
+      gather_values_of[cell_size](values, rows + at, size, near_values);
     }
     for (int g = first; g < last; ++g) {
-      const GroupRows near{near_codes + (g - first) * lanes, near_stride, codes.lanes_of(g),
-                           near_values, nullptr, 0, size};
-      const GroupRows in_place{codes.group(g), stride, codes.lanes_of(g), values,
-                               rows ? rows + at : nullptr, begin + at, size};
-      add_rows_by_size(gathers ? near : in_place, cell_size, group_cells[g - first]);
+      GroupRows from{codes.group(g), stride, codes.lanes_of(g), values, nullptr, begin + at, size};
+      if (gathers)
+        from = {near_codes + (g - first) * lanes, near_stride, from.n_lanes, near_values};
+      else if (rows)
+        from.rows = rows + at;
+      from.n = size;
+      add_rows_by_size(from, cell_size, group_cells[g - first]);
     }
   }
 }

@@ -24,10 +24,10 @@ typedef std::int64_t FourWords __attribute__((vector_size(32)));
   first = __builtin_shufflevector(even, odd, 0, 8, 2, 10, 4, 12, 6, 14);
   second = __builtin_shufflevector(even, odd, 1, 9, 3, 11, 5, 13, 7, 15);
 #elif defined(__AVX2__)
-  const Integers even = __builtin_shufflevector(load_two(from), load_two(from + 2 * step),
-                                                0, 1, 2, 3);
-  const Integers odd = __builtin_shufflevector(load_two(from + step), load_two(from + 3 * step),
-                                               0, 1, 2, 3);
+  const Integers even =
+      __builtin_shufflevector(load_two(from), load_two(from + 2 * step), 0, 1, 2, 3);
+  const Integers odd =
+      __builtin_shufflevector(load_two(from + step), load_two(from + 3 * step), 0, 1, 2, 3);
   first = __builtin_shufflevector(even, odd, 0, 4, 2, 6);
   second = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
 #else

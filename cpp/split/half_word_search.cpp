@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "split/category_search.hpp"
 #include "split/least_weight.hpp"
@@ -27,8 +28,7 @@ HalfWordSearch::HalfWordSearch(const target::Channels& channels, const SplitLimi
   node_.n_words = channels.histogram_cell_size();
   node_.l2 = limits.penalty.l2 / weight_step;
   node_.min_weight = least_weight(channels, limits);
-  node_.min_count =
-      channels.count_index() > 0 ? static_cast<double>(limits.min_samples_leaf) : 0.0;
+  node_.min_count = channels.count_index() > 0 ? static_cast<double>(limits.min_samples_leaf) : 0.0;
   scale_ = 0.5 * sum_step * sum_step / weight_step;
   double squares = 0.0;
   for (int k = 0; k < node_.n_channels; ++k) {
@@ -79,11 +79,16 @@ bool HalfWordSearch::try_numbers(const Column& column, double score, std::int64_
 void HalfWordSearch::place_missing(const Column& column, Split& best) const {
   if (is_empty(column.cells, node_.n_words)) {
     // Values missing only at prediction time go to the heavier child.
-    const std::int64_t left = sum(column, 1, best.bin)[0];
+    std::int64_t left = 0;
+    for (int bin = 1; bin <= best.bin; ++bin)
+      left += kernels::packed_h(column.cells[bin * column.stride]);
     best.missing_left = left >= totals_[0] - left;
-  } else if (is_empty(sum(column, best.bin + 1, column.n_bins).data(), channels_.cell_size())) {
-    best.bin = column.n_bins;  // values from missing ones
+    return;
   }
+  std::vector<std::int64_t> right(static_cast<std::size_t>(node_.n_words), 0);
+  for (int bin = best.bin + 1; bin <= column.n_bins; ++bin)
+    for (int j = 0; j < node_.n_words; ++j) right[j] += column.cells[bin * column.stride + j];
+  if (is_empty(right.data(), node_.n_words)) best.bin = column.n_bins;  // values from missing ones
 }
 
 // Sets of categories are searched in wide cells.
@@ -93,19 +98,11 @@ void HalfWordSearch::try_levels(const Column& column, Found& best) const {
   for (int code = 0; code <= column.n_bins; ++code)
     target::sums_of_words(column.cells + code * column.stride, size, cells.data() + code * size);
   WideLevels<criteria::Newton> levels(channels_, limits_, totals_, {});
-  CategoryBest sets =
-      CategorySearch(levels, limits_.category).search(cells.data(), size, column.n_bins, nullptr, 0);
+  CategoryBest sets = CategorySearch(levels, limits_.category)
+                          .search(cells.data(), size, column.n_bins, nullptr, 0);
   best.any_admitted |= levels.any_admitted();
   if (sets.score > best.split.gain)
     best.split = {sets.score, column.index, 0, sets.missing_left, 0.0, std::move(sets.left)};
-}
-
-// The sums of the bins first .. last.
-std::vector<std::int64_t> HalfWordSearch::sum(const Column& column, int first, int last) const {
-  std::vector<std::int64_t> words(static_cast<std::size_t>(node_.n_words), 0);
-  for (int bin = first; bin <= last; ++bin)
-    for (int j = 0; j < node_.n_words; ++j) words[j] += column.cells[bin * column.stride + j];
-  return channels_.totals_of_cell(std::move(words));
 }
 
 }  // namespace weald::split

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "base/types.hpp"
 #include "data/categories.hpp"
@@ -43,7 +42,6 @@ class HalfWordSearch {
   bool try_numbers(const Column& column, double score, std::int64_t place, Found& best) const;
   void place_missing(const Column& column, Split& best) const;
   void try_levels(const Column& column, Found& best) const;
-  std::vector<std::int64_t> sum(const Column& column, int first, int last) const;
 
   const target::Channels& channels_;
   const SplitLimits& limits_;

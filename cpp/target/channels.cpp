@@ -110,9 +110,9 @@ std::optional<Coarse> Channels::coarse_sums(const Row* rows, std::int64_t n_seen
   if (may_halve_) {
     CoarseOfSeveral all;
     for (int k = 0; k < target_.n_channels; ++k)
-      all.add(rows_occur_once_ ? coarse_of(several().channel(k), sum_exponent_, weight_exponent_,
-                                           n_threads_)
-                               : coarse_of_repeated(rows, n_seen, k));
+      all.add(rows_occur_once_
+                  ? coarse_of(several().channel(k), sum_exponent_, weight_exponent_, n_threads_)
+                  : coarse_of_repeated(rows, n_seen, k));
     return all.coarse();
   }
   if (!may_pack_) return {};
@@ -298,6 +298,12 @@ std::int64_t Channels::count(const Row* rows, std::int64_t n) const {
 }
 
 inline void Channels::add_exact_row(Row row, Int128* totals) const {
+  if (rows_occur_once_ && target_.sums && !target_.sums_per_weight) {  // no products of 128 bits
+    totals[0] += target_.weight ? exact_weight_fixed_(target_.weight[row]) : 1;
+    const double* const sums = target_.sums + row;
+    for (int k = 0; k < target_.n_channels; ++k) totals[1 + k] += exact_[k](sums[k * n_rows_]);
+    return;
+  }
   const std::int64_t copies = copies_of(row);
   const Int128 weight = target_.weight
                             ? static_cast<Int128>(exact_weight_fixed_(target_.weight[row])) * copies

@@ -35,10 +35,10 @@ struct Target {
   bool uses(Row row) const { return row < n_used && (!copies || copies[row] > 0); }
 };
 
-// Layout of a histogram cell. `packed`: gradient and hessian in one 64-bit word, or two sums in each
-// of several words (half_words.hpp). `wide`: one 64-bit
-// integer for W, one for each S and, if needed and not implied by W, one for the copies. `ordered`:
-// words as in packed cells, but no histogram; see ordered_search.hpp.
+// Layout of a histogram cell. `packed`: gradient and hessian in one 64-bit word, or two sums in
+// each of several words (half_words.hpp). `wide`: one 64-bit integer for W, one for each S and, if
+// needed and not implied by W, one for the copies. `ordered`: words as in packed cells, but no
+// histogram; see ordered_search.hpp.
 enum class Cells { automatic, packed, wide, ordered };
 
 // Penalty and bounds for sums in units of 2^unit.
@@ -100,7 +100,7 @@ class Channels {
   const std::int64_t* totals() const { return totals_.data(); }
   const Target& target() const { return target_; }
 
-  // Wide cells, and totals of several channels. S is in units of 2^unit(), so that squares cannot overflow.
+  // Wide cells, and totals of several channels. S is in units of 2^unit(): squares cannot overflow.
   double weight_of(const std::int64_t* cell) const {
     return static_cast<double>(cell[0]) * weight_step_;
   }
