@@ -1,6 +1,6 @@
 // Cells of several channels in half words: two sums in each 64-bit word.
 //
-// Fast path: with wide cells, row `small_digits` takes @@ times the time, four targets @@ times.
+// Fast path: with wide cells default fits of digits take 1.7 times the time, four targets 2 to 3.6.
 //
 // Sum f of a wide cell (W, the channels, the copies) is in the low half of word f / 2 if f is even,
 // else in the high half. A word is high * 2^32 + low, so that words are added and subtracted as

@@ -94,6 +94,18 @@ def test_every_instruction_set_grows_the_same_trees(instructions: str) -> None:
     assert_same_digest(instructions, "test_half_words", digest())
 
 
+def test_any_number_of_threads_grows_the_same_tree() -> None:
+    """Of enough rows to be worth several threads."""
+    rng = np.random.default_rng(2)
+    table = rng.normal(size=(20_000, 20))
+    table[rng.random(table.shape) < 0.05] = np.nan
+    binned = bin_rows(Rows(table, np.zeros(20_000)), max_bins=255, n_threads=1)
+    given = rng.normal(size=(5, 20_000)), rng.random(20_000), rng.integers(0, 3, 20_000)
+    one, *others = (grown(binned, LIMITS, "automatic", given, n) for n in (1, 2, 8))
+    assert len(one.value) == 31
+    assert all(same_trees(one, other) for other in others)
+
+
 def random_task(target) -> tuple:
     """Bins of 2,000 rows, and three channels of what `target` draws."""
     rng = np.random.default_rng(1)
