@@ -10,9 +10,11 @@ namespace weald::bindings {
 namespace {
 
 target::Cells cells_named(const std::string& name) {
-  require(name == "automatic" || name == "packed" || name == "wide", "unknown cells");
+  require(name == "automatic" || name == "packed" || name == "blocks" || name == "wide",
+          "unknown cells");
   return name == "automatic" ? target::Cells::automatic
          : name == "packed"  ? target::Cells::packed
+         : name == "blocks"  ? target::Cells::blocks
                              : target::Cells::wide;
 }
 
@@ -28,9 +30,6 @@ data::Categories with_levels(data::Categories categories,
   }
   return categories;
 }
-
-// Copies of a row: weald.data.rows.MOST_COPIES.
-constexpr std::int64_t most_copies = std::int64_t{1} << 36;
 
 class Part {
  public:
@@ -82,9 +81,7 @@ class Part {
     has_target_ = true;
     target::Extremes own;
     run([&] { own = part_->look(target, cells_named(cells)); });
-    const double negative = own.has_negative_weight ? 1.0 : 0.0;
-    return nb::make_tuple(give(std::vector<double>{own.weight, own.sum, negative}),
-                          give(Integers{own.copies}));
+    return nb::make_tuple(give(numbers_of(own)), give(Integers{own.copies}));
   }
 
   nb::tuple coarse_sums(Vector<double> most, std::int64_t copies) {

@@ -49,7 +49,8 @@ class AskedParts : public tree::Parts {
     const nb::gil_scoped_acquire hold;
     const nb::tuple answer =
         asked("write", nb::make_tuple(most_, copies_, give(numbers_of(rounding)), needs_count));
-    const std::size_t size = rounding ? 1 : 2 + (needs_count && has_weight_ ? 1 : 0);
+    std::size_t size = 2 + (!rounding && needs_count && has_weight_ ? 1 : 0);
+    if (rounding && rounding->rows_of_block == 0) size = 1;
     require(answer.size() == 2, "an answer of the parts has a wrong size");
     root_ = integers(answer, 1, nb::cast<Vector<std::int64_t>>(answer[1]).shape(0));
     return integers(answer, 0, size);

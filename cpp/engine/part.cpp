@@ -38,6 +38,7 @@ const std::int64_t* Part::write(const target::Extremes& all,
   if (!layout_ || layout_->cell_size() != cell_size())
     layout_.emplace(codes_, categories_, cell_size());
   cells_.resize(static_cast<std::size_t>(n_threads_));
+  word_blocks_.start(codes_, categories_, channels_.rows_of_block(), n_threads_);
   return channels_.totals();
 }
 
@@ -45,15 +46,23 @@ int Part::threads_for(std::int64_t n) const {
   return static_cast<int>(std::clamp<std::int64_t>(n / rows_of_thread, 1, n_threads_));
 }
 
-// The histogram of a worker, cleared before its first rows.
-std::int64_t* Part::cells_of(int worker) {
+// Add rows to the histogram of a worker, which is cleared before its first rows. `rows` null: rows
+// begin .. begin + n - 1 of the part.
+void Part::count(int worker, const Row* rows, std::int64_t begin, std::int64_t n) {
   std::vector<std::int64_t>& cells = cells_[worker];
   if (cells.empty()) cells.assign(static_cast<std::size_t>(n_cells()), 0);
-  return cells.data();
+  const auto add = [&](const split::HistogramLayout& layout, std::int64_t first, std::int64_t size,
+                       std::int64_t* to) {
+    split::add_rows(codes_, categories_, layout, channels_, rows ? rows + first : nullptr,
+                    begin + first, size, to);
+  };
+  if (!word_blocks_.are_used()) return add(*layout_, 0, n, cells.data());
+  word_blocks_.add(worker, n, cells.data(), add);
 }
 
 // Add what the workers counted.
 void Part::add_all(std::int64_t* cells) {
+  word_blocks_.finish();
   for (std::vector<std::int64_t>& own : cells_) {
     for (std::size_t i = 0; i < own.size(); ++i) cells[i] += own[i];
     own.clear();
@@ -67,8 +76,7 @@ void Part::add_rows(int node, std::int64_t* cells) {
   const Row* const rows = rows_.at(first);
   parallel_for(n_tasks, n_threads_, [&](std::int64_t task, int worker) {
     const std::int64_t begin = n * task / n_tasks, size = n * (task + 1) / n_tasks - begin;
-    split::add_rows(codes_, categories_, *layout_, channels_, in_order ? nullptr : rows + begin,
-                    begin, size, cells_of(worker));
+    count(worker, in_order ? nullptr : rows + begin, begin, size);
   });
   add_all(cells);
 }
@@ -80,15 +88,13 @@ std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
   const split::Split& split = *division.split;
   std::vector<std::uint8_t> sides;  // of each code of a categorical column
   const auto test = test_of(split, sides);
-  const std::int64_t middle =
-      rows_.split({{begin, end, test}}, threads_for(end - begin),
-                  [&](int, const Row* left, std::int64_t n_left, const Row* right,
-                      std::int64_t n_right, int worker) {
-                    if (!division.looks_on) return;
-                    split::add_rows(codes_, categories_, *layout_, channels_,
-                                    division.counts_left ? left : right, 0,
-                                    division.counts_left ? n_left : n_right, cells_of(worker));
-                  })[0];
+  const std::int64_t middle = rows_.split({{begin, end, test}}, threads_for(end - begin),
+                                          [&](int, const Row* left, std::int64_t n_left,
+                                              const Row* right, std::int64_t n_right, int worker) {
+                                            if (!division.looks_on) return;
+                                            count(worker, division.counts_left ? left : right, 0,
+                                                  division.counts_left ? n_left : n_right);
+                                          })[0];
   if (division.looks_on) add_all(cells);
   nodes_[division.left] = {begin, middle};
   nodes_[division.left + 1] = {middle, end};

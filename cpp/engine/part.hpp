@@ -10,6 +10,7 @@
 #include "base/types.hpp"
 #include "data/categories.hpp"
 #include "split/histogram.hpp"
+#include "split/word_blocks.hpp"
 #include "target/channels.hpp"
 #include "tree/partition.hpp"
 #include "tree/parts.hpp"
@@ -89,7 +90,7 @@ class Part {
   int threads_for(std::int64_t n) const;
   tree::Partition::Test test_of(const split::Split& split, std::vector<std::uint8_t>& sides) const;
   void send_others(const std::vector<int>& leaf_of_node, std::int32_t* leaf_of_row);
-  std::int64_t* cells_of(int worker);
+  void count(int worker, const Row* rows, std::int64_t begin, std::int64_t n);
   void add_all(std::int64_t* cells);
 
   Codes codes_;
@@ -103,6 +104,7 @@ class Part {
   std::vector<Step> steps_;  // empty if there are no such rows
   std::optional<split::HistogramLayout> layout_;
   std::vector<std::vector<std::int64_t>> cells_;  // of each worker; empty: it has counted nothing
+  split::WordBlocks word_blocks_;
 };
 
 }  // namespace weald::engine

@@ -338,6 +338,15 @@ void add_packed_wide(const std::uint16_t* codes, int n_lanes, const std::int64_t
 }
 
 #include "kernels/add_cells.hpp"
+
+void unpack_cells(std::int64_t* packed, std::int64_t n, std::int64_t* wide) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    wide[2 * i] += packed_h(packed[i]);
+    wide[2 * i + 1] += packed_g(packed[i]);
+    packed[i] = 0;
+  }
+}
+
 #include "kernels/search.hpp"
 // These use the definitions above.
 #include "kernels/bits.hpp"
@@ -371,6 +380,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .add_packed = add_packed,
                        .add_packed_wide = add_packed_wide,
                        .add_cells = add_cells,
+                       .unpack_cells = unpack_cells,
                        .search_packed = search_packed,
                        .search_half_words = search_half_words,
                        .add_gains = add_gains,

@@ -37,9 +37,10 @@ struct Target {
 
 // Layout of a histogram cell. `packed`: gradient and hessian in one 64-bit word, or two sums in
 // each of several words (half_words.hpp). `wide`: one 64-bit integer for W, one for each S and, if
-// needed and not implied by W, one for the copies. `ordered`: words as in packed cells, but no
+// needed and not implied by W, one for the copies. `blocks`: one for W and one for S, but rows have
+// words as in packed cells; see split/word_blocks.hpp. `ordered`: the words of packed cells, but no
 // histogram; see ordered_search.hpp.
-enum class Cells { automatic, packed, wide, ordered };
+enum class Cells { automatic, packed, blocks, wide, ordered };
 
 // Penalty and bounds for sums in units of 2^unit.
 inline Penalty in_units(Penalty penalty, const Bounds& bounds, int unit) {
@@ -54,6 +55,7 @@ class Channels {
   // integer sums, so row order does not matter. Wide: no sum can reach 2^62, and a step is at most
   // 2^(floor(log2(copies)) - 60) of the largest value. Packed: chosen if a step is at most 2^-8 of
   // the root mean square of S (of all channels) and of the mean of W; every sum fits 32 bits.
+  // Otherwise one channel is added up in blocks, if that holds for the sums of the rows of a block.
   void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
                bool needs_count, Cells cells, int n_threads);
 
@@ -72,9 +74,12 @@ class Channels {
   // Reuse the prepared rows for another base estimator.
   void set_member(std::uint64_t member) { target_.member = member; }
 
-  // Cells of one channel in one word, and of several channels in half words. A node's totals are
-  // packed only in the first case.
-  bool is_packed() const { return is_packed_; }
+  // Whether the integers of a row are g and h in one word; and whether their cells are packed, too.
+  bool has_words() const { return has_words_; }
+  bool has_packed_cells() const { return cell_size_ == 1; }
+  // How many rows may be added to a packed cell; 0: all, as cells are packed, or none.
+  std::int64_t rows_of_block() const { return rows_of_block_; }
+  // Whether the cells of several channels are half words; a node's totals are wide also then.
   bool has_half_words() const { return has_half_words_; }
   // Each row has one unweighted number and occurs at most once: see packing.hpp.
   bool is_plain() const { return is_plain_; }
@@ -113,8 +118,8 @@ class Channels {
     return target::in_units(penalty, bounds, sum_exponent_);
   }
 
-  // Packed cells: the weight of one step of h, the binary logarithm of one step of g, and the
-  // maximum steps of h per copy.
+  // Words: the weight of one step of h, the binary logarithm of one step of g, and the maximum
+  // steps of h per copy.
   double packed_weight_step() const { return weight_step_; }
   // The same of half words, in the units of wide cells.
   double weight_step() const { return weight_step_; }
@@ -125,22 +130,24 @@ class Channels {
   // The channel of monotonic constraints: the only target, or the second of two classes.
   int directed() const { return n_channels() - 1; }
 
-  // W and S of a channel in their own units, from a cell of either layout; packed cells have one
-  // channel.
+  // The steps of W in a cell of any layout.
+  std::int64_t heaviness(const std::int64_t* cell) const { return kernels::h_of(cell, cell_size_); }
+
+  // W and S of a channel in their own units, from a cell of any layout; words have one channel.
   double true_weight(const std::int64_t* cell) const {
-    return is_packed_ ? static_cast<double>(kernels::packed_h(*cell)) * weight_step_
-                      : weight_of(cell);
+    return static_cast<double>(heaviness(cell)) * weight_step_;
   }
   double true_sum(const std::int64_t* cell, int channel = 0) const {
-    if (is_packed_)
-      return scale_by_power(static_cast<double>(kernels::packed_g(*cell)), packed_sum_exponent_);
+    if (has_words_)
+      return scale_by_power(static_cast<double>(kernels::g_of(cell, cell_size_)),
+                            packed_sum_exponent_);
     return scale_by_power(sum_of(cell, channel), sum_exponent_);
   }
 
   // Mean weight of one copy, in the units of weight_of.
   double mean_weight() const {
-    const std::int64_t total = is_packed_ ? totals_[0] & 0xffffffff : totals_[0];
-    return static_cast<double>(total) * weight_step_ / static_cast<double>(n_copies_);
+    return static_cast<double>(heaviness(totals_.data())) * weight_step_ /
+           static_cast<double>(n_copies_);
   }
 
   // Number of copies among the rows.
@@ -198,17 +205,17 @@ class Channels {
         cell[c] += values_[static_cast<std::size_t>(rows[i]) * cell_size_ + c];
   }
 
-  // Wide, class targets: [rows] the weight. Wide, others: [rows][cell_size]. Packed: [rows] the
-  // word. Half words: [rows][histogram_cell_size()]. All multiplied by the copies.
+  // Class targets: [rows] the weight. Words: [rows] the word. Half words:
+  // [rows][histogram_cell_size()]. Others: [rows][cell_size]. All multiplied by the copies.
   const std::int64_t* values() const { return values_.data(); }
 
  private:
   Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
   Extremes extremes_of_channels() const;
   Coarse coarse_of_repeated(const Row* rows, std::int64_t n, int channel) const;
-  std::int64_t pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n);
+  WordSums pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n);
   void keep_gradients(int n_threads);
-  void use_packed(const Rounding& rounding, const Extremes& all);
+  void use_words(const Rounding& rounding, const Extremes& all, const WordSums& totals);
   void use_several(const FixedPoint& weight_fixed, int sum_bits);
   void write_halves(const Rounding& rounding);
   void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n);
@@ -249,7 +256,7 @@ class Channels {
   Cells cells_ = Cells::automatic;
   int n_threads_ = 1;
   std::int64_t n_rows_ = 0, n_copies_ = 1;
-  bool may_pack_ = false, is_packed_ = false, is_plain_ = false, rows_occur_once_ = false;
+  bool may_pack_ = false, has_words_ = false, is_plain_ = false, rows_occur_once_ = false;
   bool may_halve_ = false, has_half_words_ = false;
   bool own_count_ = false;  // a cell of several sums also has the copies
   bool has_small_numbers_ = false, has_small_rows_ = false;
@@ -257,7 +264,7 @@ class Channels {
   double least_weight_ = 0.0;  // rows below this are negligible
   int cell_size_ = 2, count_index_ = -1;
   int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;
-  std::int64_t packed_most_weight_ = 1;
+  std::int64_t packed_most_weight_ = 1, rows_of_block_ = 0;
   double weight_step_ = 1.0, sum_step_ = 1.0;
   int weight_shift_ = 0;
   FixedPoint exact_weight_fixed_;

@@ -14,9 +14,9 @@ constexpr std::int64_t near_rows = LossAt::near_rows;
 constexpr double zeros[near_rows] = {};
 
 // The words of some rows, one word of each row after another.
-class RowWords {
+class WordWriter {
  public:
-  RowWords(const SeveralSums& rows, const Rounding& rounding)
+  WordWriter(const SeveralSums& rows, const Rounding& rounding)
       : rows_(rows), sum_(rounding.sum()), weight_(rounding.weight()) {}
 
   // Word j of rows begin .. begin + n - 1.
@@ -66,7 +66,7 @@ Coarse CoarseOfSeveral::coarse() const {
 void write_half_words(const SeveralSums& rows, const Rounding& rounding, std::int64_t* words,
                       std::int64_t* totals, int n_threads) {
   const int n_words = rows.n_words();
-  const RowWords row_words(rows, rounding);
+  const WordWriter writer(rows, rounding);
   std::mutex lock;
   std::fill_n(totals, n_words, 0);
   const std::int64_t n = rows.n_rows, task_rows = rows_of_task(n, n_threads);
@@ -77,7 +77,7 @@ void write_half_words(const SeveralSums& rows, const Rounding& rounding, std::in
     for (std::int64_t at = task * task_rows; at < end; at += near_rows) {
       const std::int64_t size = std::min(near_rows, end - at);
       for (int j = 0; j < n_words; ++j) {
-        row_words.write(j, at, size, near);
+        writer.write(j, at, size, near);
         for (std::int64_t i = 0; i < size; ++i) {
           words[(at + i) * n_words + j] = near[i];
           sums[j] += near[i];
