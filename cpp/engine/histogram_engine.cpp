@@ -49,9 +49,10 @@ void HistogramEngine::start() {
   if (cells_ == target::Cells::ordered && !in_order_)
     throw std::invalid_argument("cells='ordered' is not possible for this table and target");
   if (in_order_) return ordered_.start();
-  if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
-    layout_.emplace(counted_, counted_categories_, channels_.cell_size());
-    column_layout_.emplace(codes_, categories_, channels_.cell_size());
+  const int cell_size = channels_.histogram_cell_size();
+  if (!layout_ || layout_->cell_size() != cell_size) {
+    layout_.emplace(counted_, counted_categories_, cell_size);
+    column_layout_.emplace(codes_, categories_, cell_size);
     for (Expanded& one : expanded_)
       one.cells.assign(static_cast<std::size_t>(bundles_.any() ? column_layout_->size() : 0), 0);
   }
