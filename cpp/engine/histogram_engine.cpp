@@ -236,8 +236,9 @@ void HistogramEngine::sum_cells(int node, std::int64_t begin, std::int64_t end) 
 // The same in a part, which is then complete.
 void HistogramEngine::sum_part(int part, int node) {
   sum_cells(node, layout_->part_begin(part), layout_->part_end(part));
-  if (counts_[node].by_lists && part < counted_.n_groups())
-    table_->sparse.complete(part, *layout_, growing_tree_.totals_of(node), cells_of_node(node));
+  if (!counts_[node].by_lists || part >= counted_.n_groups()) return;
+  const std::vector<std::int64_t> total = channels_.cell_of_totals(growing_tree_.totals_of(node));
+  table_->sparse.complete(part, *layout_, total.data(), cells_of_node(node));
 }
 
 // If many threads counted nodes of few columns, all of them add: the search has a task for each

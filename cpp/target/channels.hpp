@@ -95,6 +95,13 @@ class Channels {
     sums_of_words(cell.data(), cell_size_, sums.data());
     return sums;
   }
+  // And the cell of a histogram that holds a node's totals.
+  std::vector<std::int64_t> cell_of_totals(const std::int64_t* totals) const {
+    if (!has_half_words_) return {totals, totals + cell_size_};
+    std::vector<std::int64_t> words(static_cast<std::size_t>(histogram_cell_size()));
+    words_of_cell(totals, cell_size_, words.data());
+    return words;
+  }
   int n_channels() const { return target_.n_channels; }
   // Index of the copies in a wide cell; that of W if every copy has weight 1. Negative: not
   // tracked.

@@ -104,6 +104,13 @@ def test_classes_of_vector_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.parametrize("n_targets", [2, 3, 6])
+def test_several_targets(n_targets: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of("numbers")
+    y = np.column_stack([target_of(table) ** k for k in range(1, n_targets + 1)])
+    assert_same_models(table, y, monkeypatch, multi_output="vector_leaves", quality="fast")
+
+
 @pytest.mark.parametrize("quality", ["fast", "default"])
 def test_sample_weights(quality: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of("numbers")
