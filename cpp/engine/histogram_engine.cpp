@@ -236,8 +236,13 @@ void HistogramEngine::sum_cells(int node, std::int64_t begin, std::int64_t end) 
 // The same in a part, which is then complete.
 void HistogramEngine::sum_part(int part, int node) {
   sum_cells(node, layout_->part_begin(part), layout_->part_end(part));
-  if (counts_[node].by_lists && part < counted_.n_groups())
-    table_->sparse.complete(part, *layout_, growing_tree_.totals_of(node), cells_of_node(node));
+  if (!counts_[node].by_lists || part >= counted_.n_groups()) return;
+  const std::int64_t* const totals = growing_tree_.totals_of(node);
+  if (!channels_.has_half_words())
+    return table_->sparse.complete(part, *layout_, totals, cells_of_node(node));
+  std::vector<std::int64_t> words(static_cast<std::size_t>(layout_->cell_size()), 0);
+  target::words_of_totals(totals, channels_.cell_size(), words.data());
+  table_->sparse.complete(part, *layout_, words.data(), cells_of_node(node));
 }
 
 // If many threads counted nodes of few columns, all of them add: the search has a task for each

@@ -299,7 +299,7 @@ void SparseColumns::add_wide(const target::Channels& channels, const Row* rows, 
                              std::int64_t n, std::int64_t* cells) const {
   const target::AddLabels add_labels(channels);
   const std::int64_t* const values = channels.values();
-  const int size = channels.cell_size();
+  const int size = channels.histogram_cell_size();
   const bool has_classes = channels.target().classes != nullptr;
   for (const Block& block : blocks_)
     for (std::int64_t i = 0; i < n; ++i) {

@@ -32,6 +32,11 @@ inline void sums_of_words(const std::int64_t* words, int n_sums, std::int64_t* s
   }
 }
 
+// The reverse: the words of a cell, which are 0 before.
+inline void words_of_totals(const std::int64_t* sums, int n_sums, std::int64_t* words) {
+  for (int f = 0; f < n_sums; ++f) words[f / 2] += f % 2 == 0 ? sums[f] : sums[f] * (1LL << 32);
+}
+
 // The numbers of all channels of rows; `weight` null: 1 each, `copies` null: 1 each.
 struct SeveralSums {
   const double* sums;  // [n_channels][stride]
