@@ -66,7 +66,7 @@ def sums_of(table: Any, seed: int = 6) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["counts", "numbers"])
-@pytest.mark.parametrize("cells", ["packed", "wide"])
+@pytest.mark.parametrize("cells", ["packed", "blocks", "wide"])
 @pytest.mark.parametrize("bins", [2, 5, 255])
 @pytest.mark.parametrize("copies", [None, np.arange(N) % 3])
 def test_trees(kind: str, cells: str, bins: int, copies: np.ndarray | None) -> None:
@@ -78,15 +78,18 @@ def test_trees(kind: str, cells: str, bins: int, copies: np.ndarray | None) -> N
 
 
 @pytest.mark.parametrize("kind", ["counts", "numbers"])
+@pytest.mark.parametrize("cells", ["packed", "blocks"])
 @pytest.mark.parametrize("least", [1, 3, 40])
 @pytest.mark.parametrize("copies", [None, np.arange(N) % 3])
-def test_rows_of_splits_are_counted(kind: str, least: int, copies: np.ndarray | None) -> None:
+def test_rows_of_splits_are_counted(
+    kind: str, cells: str, least: int, copies: np.ndarray | None
+) -> None:
     """With weights, sums of packed cells do not tell whether a child has enough rows; weights of
     next to nothing round to zero."""
     table = table_of(kind)
     rng = np.random.default_rng(7)
     weight = rng.choice([1e-9, 0.01, 1.0, 4.0], N, p=[0.05, 0.05, 0.7, 0.2])
-    limits = {"max_leaf_nodes": 200, "min_samples_leaf": least, "cells": "packed"}
+    limits = {"max_leaf_nodes": 200, "min_samples_leaf": least, "cells": cells}
     sums = sums_of(table) * weight
     tree = assert_same_trees(table, limits, lambda g: g.on_sums(sums, weight, copies))
     assert len(tree.value) > 10
