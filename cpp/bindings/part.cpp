@@ -80,11 +80,38 @@ class Part {
     hessian_ = std::move(hessian);
     is_written_ = false;
     has_target_ = true;
-    target::Extremes own;
-    run([&] { own = part_->look(target, cells_named(cells)); });
-    const double negative = own.has_negative_weight ? 1.0 : 0.0;
-    return nb::make_tuple(give(std::vector<double>{own.weight, own.sum, negative}),
-                          give(Integers{own.copies}));
+    run([&] { own_ = part_->look(target, cells_named(cells)); });
+    const double negative = own_.has_negative_weight ? 1.0 : 0.0;
+    return nb::make_tuple(give(std::vector<double>{own_.weight, own_.sum, negative}),
+                          give(Integers{own_.copies}));
+  }
+
+  // After `look`: the answers to `coarse_sums` and `write`, if scales and rounding of all parts will
+  // be these, and in how many parts they cannot be used: own values may be too large for that.
+  nb::tuple expect(Vector<double> most, std::int64_t copies, Vector<std::int64_t> rounding,
+                   bool needs_count) {
+    require(has_target_, "look comes before expect");
+    target::Extremes all = extremes_of(most, copies);
+    all.take(own_);
+    all.copies = std::max(copies, own_.copies);
+    std::optional<target::Rounding> way = rounding_of(rounding);
+    if (way) {
+      way->sum_exponent = std::max(way->sum_exponent, weald::exponent_above(own_.sum));
+      way->weight_exponent = std::max(way->weight_exponent, weald::exponent_above(own_.weight));
+    }
+    Integers sums, totals;
+    bool is_of_use = true;
+    run([&] {
+      part_->set_scales(all);
+      const std::optional<target::Coarse> coarse = part_->coarse_sums();
+      require(coarse.has_value(), "these cells cannot be packed");
+      sums = numbers_of(*coarse);
+      is_of_use = part_->write_expected(all, way, *coarse, needs_count);
+      totals.assign(part_->totals(), part_->totals() + part_->cell_size());
+    });
+    is_written_ = true;
+    return nb::make_tuple(give(std::move(sums)), give(std::move(totals)), add_rows(0)[0],
+                          give(Integers{is_of_use ? 0 : 1}));
   }
 
   nb::tuple coarse_sums(Vector<double> most, std::int64_t copies) {
@@ -93,8 +120,7 @@ class Part {
       part_->set_scales(extremes_of(most, copies));
       const std::optional<target::Coarse> coarse = part_->coarse_sums();
       require(coarse.has_value(), "these cells cannot be packed");
-      sums = {coarse->positive, coarse->negative, coarse->weight};
-      add_limbs(sums, coarse->squares);
+      sums = numbers_of(*coarse);
     });
     return nb::make_tuple(give(std::move(sums)));
   }
@@ -205,8 +231,8 @@ class Part {
     const std::optional<target::Rounding> way = rounding_of(rounding);
     run([&] {
       part_->set_scales(all);
-      const std::int64_t* const sums = part_->write(all, way, needs_count);
-      totals.assign(sums, sums + part_->cell_size());
+      part_->write(all, way, needs_count);
+      totals.assign(part_->totals(), part_->totals() + part_->cell_size());
     });
     is_written_ = true;
     return totals;
@@ -270,6 +296,7 @@ class Part {
   Vector<double> gradient_;
   std::optional<Vector<double>> hessian_;
   std::optional<Vector<std::int64_t>> copies_;
+  target::Extremes own_;
   bool has_target_ = false, is_written_ = false;
   std::optional<engine::Part> part_;
 };
@@ -287,6 +314,7 @@ void bind_part(nb::module_& m) {
       .def("saw_missing", &Part::saw_missing)
       .def("look", &Part::look, "gradient"_a, "hessian"_a.none(), "cells"_a,
            "copies"_a.none() = nb::none())
+      .def("expect", &Part::expect, "most"_a, "copies"_a, "rounding"_a, "needs_count"_a)
       .def("coarse_sums", &Part::coarse_sums, "most"_a, "copies"_a)
       .def("write", &Part::write, "most"_a, "copies"_a, "rounding"_a, "needs_count"_a)
       .def("rows_of_nodes", &Part::rows_of_nodes)

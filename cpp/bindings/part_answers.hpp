@@ -28,6 +28,22 @@ inline target::Extremes extremes_of(const Vector<double>& most, std::int64_t cop
   return all;
 }
 
+// Coarse sums: positive, negative, those of h, and the limbs of the squares.
+constexpr int n_coarse = 3 + n_limbs;
+inline Integers numbers_of(const target::Coarse& coarse) {
+  Integers numbers{coarse.positive, coarse.negative, coarse.weight};
+  add_limbs(numbers, coarse.squares);
+  return numbers;
+}
+inline target::Coarse coarse_of(const Integers& numbers) {
+  target::Coarse coarse;
+  coarse.positive = numbers[0];
+  coarse.negative = numbers[1];
+  coarse.weight = numbers[2];
+  coarse.squares = of_limbs(numbers.data() + 3);
+  return coarse;
+}
+
 // As [sum exponent, weight exponent, sum bits, weight bits]; empty: not packed.
 inline Integers numbers_of(const std::optional<target::Rounding>& rounding) {
   if (!rounding) return {};

@@ -16,6 +16,27 @@ constexpr std::int64_t rows_of_thread = 8'192;
 // As in split/histogram_table.cpp: with more codes there is no column-major copy.
 constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
 
+// Values of so few bits are zeros.
+constexpr int no_bits = -2;
+
+// Whether the sum of values with so many bits stays below 2^field, although rounding adds up to
+// half a step for each copy; `sum` is in coarse steps.
+bool stays_below(Int128 sum, std::int64_t copies, int bits, int field) {
+  const int shift = bits - target::Coarse::bits;
+  const Int128 one = 1, steps = shift >= 0 ? sum << shift : (sum >> -shift) + 1;
+  return steps + copies / 2 + 1 < one << field;
+}
+
+// Whether the sums of rows fit a rounding that was not made for them; each row has so many copies
+// at most.
+bool fits(const target::Rounding& rounding, const target::Coarse& own, std::int64_t copies,
+          bool counts_copies) {
+  const std::int64_t larger = std::max(own.positive, own.negative);
+  return stays_below(Int128{larger} + copies, copies, rounding.sum_bits, 31) &&
+         (counts_copies ? copies < std::int64_t{1} << 31
+                        : stays_below(Int128{own.weight} + copies, copies, rounding.weight_bits, 32));
+}
+
 }  // namespace
 
 Part::Part(const Codes& codes, data::Categories categories, int n_threads, bool by_columns)
@@ -32,13 +53,23 @@ target::Extremes Part::look(const target::Target& target, target::Cells cells) {
   return channels_.look(target, n_rows(), rows_.at(0), rows_.size(), cells, n_threads_);
 }
 
-const std::int64_t* Part::write(const target::Extremes& all,
-                                const std::optional<target::Rounding>& rounding, bool needs_count) {
+void Part::write(const target::Extremes& all, const std::optional<target::Rounding>& rounding,
+                 bool needs_count) {
   channels_.write(all, rounding, rows_.at(0), rows_.size(), needs_count);
   if (!layout_ || layout_->cell_size() != cell_size())
     layout_.emplace(codes_, categories_, cell_size());
   cells_.resize(static_cast<std::size_t>(n_threads_));
-  return channels_.totals();
+}
+
+bool Part::write_expected(const target::Extremes& all,
+                          const std::optional<target::Rounding>& rounding,
+                          const target::Coarse& own, bool needs_count) {
+  const bool counts_copies = !channels_.has_weight();
+  const bool is_safe = !rounding || fits(*rounding, own, all.copies, counts_copies);
+  std::optional<target::Rounding> way = rounding;
+  if (!is_safe) way->sum_bits = way->weight_bits = no_bits;
+  write(all, way, needs_count);
+  return is_safe;
 }
 
 int Part::threads_for(std::int64_t n) const {

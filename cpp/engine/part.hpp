@@ -34,9 +34,15 @@ class Part {
   std::optional<target::Coarse> coarse_sums() const {
     return channels_.coarse_sums(rows_.at(0), rows_.size());
   }
-  // Write the integers of the rows; returns their sums: [cell_size()].
-  const std::int64_t* write(const target::Extremes& all,
+  // Write the integers of the rows, whose sums are `totals`: [cell_size()].
+  void write(const target::Extremes& all,
                             const std::optional<target::Rounding>& rounding, bool needs_count);
+
+  // The same at scales that are only expected. Returns whether the sums of these rows fit the
+  // rounding; if not, zeros are written.
+  bool write_expected(const target::Extremes& all, const std::optional<target::Rounding>& rounding,
+                      const target::Coarse& own, bool needs_count);
+  const std::int64_t* totals() const { return channels_.totals(); }
 
   // Where the rows of each node lie among `rows`; its children's are in its range, too.
   struct Range {
