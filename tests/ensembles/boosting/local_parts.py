@@ -76,7 +76,8 @@ class LocalParts:
         self._parts = [RowPart.read([X], [y], self._spec, n_threads) for X, y in self._pairs]
 
     def ask(self, question: str, *arguments: Any) -> Answer:
-        self.asked.append(question)
+        told = [verb for verb, _ in arguments[0]] + [arguments[1]] if question == "after" else []
+        self.asked.append("+".join(told or [question]))
         answers = [getattr(part, question)(*arguments) for part in self._parts]
         if len(self.asked) == self._loses_after:
             self._parts = []

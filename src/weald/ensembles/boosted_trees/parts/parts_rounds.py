@@ -4,6 +4,7 @@ This code runs where questions to all parts cost least: in this process, or in t
 the others.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +32,9 @@ from weald.losses import BuiltinLoss
 from weald.trees import Forest, TreeLimits
 
 _CODED_BINS = 255
+
+# Seconds of rounds that are told together: the caller may be far from the parts.
+_LITTLE_TIME = 0.1
 
 
 class Asked(Protocol):
@@ -256,7 +260,17 @@ class PartsRounds:
 
     # ---- in each round ----
 
-    def round(self, number: int) -> Round:
+    def rounds(self, number: int) -> list[Round]:
+        """Run this round and, while little time has passed, further ones.
+
+        The caller decides on each whether it is the last; a round that comes after it is not used.
+        """
+        end, begin, done = self._settings.n_estimators, time.monotonic(), [self._round(number)]
+        while number + len(done) < end and time.monotonic() - begin < _LITTLE_TIME:
+            done.append(self._round(number + len(done)))
+        return done
+
+    def _round(self, number: int) -> Round:
         """Grow the trees of a round, and add them to the scores of all rows."""
         settings = self._settings
         loss, rate = settings.loss, settings.learning_rate

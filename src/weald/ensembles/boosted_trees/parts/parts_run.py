@@ -16,6 +16,7 @@ from weald.ensembles.boosted_trees.parts.parts_rounds import (
     Asked,
     PartsRounds,
     PartsSettings,
+    Round,
 )
 from weald.ensembles.rounds.history import TRAIN_LOSS
 from weald.ensembles.rounds.loop import Numbered
@@ -103,11 +104,11 @@ class PartsRun:
         while not is_ready or self.stopped_by is None:
             try:
                 if is_ready:
-                    self._round()
+                    self._add_rounds(self._parts.lead("rounds", self._n_rounds))
                 else:
                     self._begin()
+                    self.stopped_by = self._end()
                 is_ready, n_lost = True, 0
-                self.stopped_by = self._end()
             except PartsLost:
                 is_ready, n_lost = False, n_lost + 1
                 if n_lost > _MOST_LOSSES:
@@ -129,13 +130,18 @@ class PartsRun:
     def _n_rounds(self) -> int:
         return self._forest.rounds(self._settings.loss.n_scores)
 
-    def _round(self) -> None:
-        """Run a round.
+    def _add_rounds(self, rounds: Sequence[Round]) -> None:
+        """Add finished rounds, up to the one that ends the run.
 
         What a round adds is kept when all of it is known: if parts are lost before, it is repeated.
         """
-        number = self._n_rounds
-        one = self._parts.lead("round", number)
+        for one in rounds:
+            self._add_round(one)
+            self.stopped_by = self._end()
+            if self.stopped_by is not None:
+                return
+
+    def _add_round(self, one: Round) -> None:
         losses = {TRAIN_LOSS: one.train_loss}
         if self._settings.holds_out:
             losses[VALIDATION_LOSS] = one.validation_loss
