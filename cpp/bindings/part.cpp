@@ -212,10 +212,11 @@ class Part {
                            OutVector<std::int32_t> leaf_of_row) {
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == part_->n_rows(),
             "leaf_of_row must have one entry per row");
+    require(n_leaves >= 0, "n_leaves must not be negative");
     for (const int leaf : leaf_of_node) require(leaf < n_leaves, "a leaf is out of range");
     require(is_written_, "write comes before sums_of_leaves");
     std::vector<weald::Int128> sums(static_cast<std::size_t>(n_leaves) * 2, 0);
-    run([&] { part_->add_sums(leaf_of_node, sums.data(), leaf_of_row.data()); });
+    run([&] { part_->add_sums(leaf_of_node, n_leaves, sums.data(), leaf_of_row.data()); });
     Integers limbs;
     for (const weald::Int128 sum : sums) add_limbs(limbs, sum);
     return nb::make_tuple(give(std::move(limbs)));

@@ -84,7 +84,8 @@ class Part {
   std::int64_t divide(const tree::Division& division, std::int64_t* cells);
   void add_copies(int node, std::int64_t* counts) const;
   // Also writes the leaf of each row, of those without copies, too.
-  void add_sums(const std::vector<int>& leaf_of_node, Int128* sums, std::int32_t* leaf_of_row);
+  void add_sums(const std::vector<int>& leaf_of_node, std::int64_t n_leaves, Int128* sums,
+                std::int32_t* leaf_of_row);
 
  private:
   // How the rows of a node were divided; the children of a node come after it.
@@ -94,6 +95,8 @@ class Part {
   };
   int threads_for(std::int64_t n) const;
   tree::Partition::Test test_of(const split::Split& split, std::vector<std::uint8_t>& sides) const;
+  bool hold_all_rows(const std::vector<int>& leaf_of_node) const;
+  void add_sums_in_order(const std::int32_t* leaf_of_row, std::int64_t n_sums, Int128* sums);
   void send_others(const std::vector<int>& leaf_of_node, std::int32_t* leaf_of_row);
   std::int64_t* cells_of(int worker);
   void add_all(std::int64_t* cells);
