@@ -60,11 +60,14 @@ class PartActor:
         """
         loop = asyncio.get_running_loop()
         others = [_within(child.pass_on(asked)) for child in self._children]
-        own = loop.run_in_executor(None, self._answer, *pickle.loads(asked))
+        own = loop.run_in_executor(None, self._pickled_answer, asked)
         answers = await asyncio.gather(own, *others)
-        if others:
-            answers = [answers[0], *(pickle.loads(one) for one in answers[1:])]
-        return pickle.dumps(_joined(answers), pickle.HIGHEST_PROTOCOL)
+        if not others:
+            return answers[0]
+        return await loop.run_in_executor(None, _pickled_and_joined, answers)
+
+    def _pickled_answer(self, asked: bytes) -> bytes:
+        return pickle.dumps(self._answer(*pickle.loads(asked)), pickle.HIGHEST_PROTOCOL)
 
     def _answer(self, question: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
         try:
@@ -132,6 +135,10 @@ def _joined(answers: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
         if error is not None:
             return None, error
     return merged([answer for answer, _ in answers]), None
+
+
+def _pickled_and_joined(answers: Sequence[bytes]) -> bytes:
+    return pickle.dumps(_joined([pickle.loads(one) for one in answers]), pickle.HIGHEST_PROTOCOL)
 
 
 async def _within(answer: Any) -> Any:

@@ -127,10 +127,7 @@ class DaskParts:
 
     def make(self, asker: Callable[[Asked], Any]) -> None:
         """Read all partitions, on the workers that are there now."""
-        for actor in self._actors[:1]:
-            with suppress(*LOST):
-                actor.give_up()  # if it is still there, it waits for others that are not
-        self._actors, self._futures = [], []
+        self._give_up()
         try:
             self._client.wait_for_workers(1, timeout=_NO_WORKERS)
             self._place(self._computed or _computed(self._client, self._partitions))
@@ -139,6 +136,13 @@ class DaskParts:
             raise _as_lost(lost) from lost
         finally:
             self._computed = ()
+
+    def _give_up(self) -> None:
+        """Forget all actors; the one that leads may wait for others that are gone."""
+        if self._actors:
+            with suppress(*LOST):
+                self._actors[0].give_up().result(timeout=_LOOKS)
+        self._actors, self._futures = [], []
 
     def _place(self, computed: Sequence[tuple[Any, Any]]) -> None:
         """Make an actor on each worker that gets partitions."""
