@@ -104,9 +104,10 @@ class Part {
     run([&] {
       part_->set_scales(all);
       const std::optional<target::Coarse> coarse = part_->coarse_sums();
-      require(coarse.has_value(), "these cells cannot be packed");
-      sums = numbers_of(*coarse);
-      is_of_use = part_->write_expected(all, way, *coarse, needs_count);
+      require(coarse || !way, "these cells cannot be packed");
+      const target::Coarse own = coarse.value_or(target::Coarse{});
+      sums = numbers_of(own);
+      is_of_use = part_->write_expected(all, way, own, needs_count);
       totals.assign(part_->totals(), part_->totals() + part_->cell_size());
     });
     is_written_ = true;
