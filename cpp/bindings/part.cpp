@@ -86,8 +86,8 @@ class Part {
                           give(Integers{own_.copies}));
   }
 
-  // After `look`: the answers to `coarse_sums` and `write`, if scales and rounding of all parts will
-  // be these, and in how many parts they cannot be used: own values may be too large for that.
+  // After `look`: the answers to `coarse_sums` and `write`, if scales and rounding of all parts
+  // will be these, and in how many parts they cannot be used: own values may be too large for that.
   nb::tuple expect(Vector<double> most, std::int64_t copies, Vector<std::int64_t> rounding,
                    bool needs_count) {
     require(has_target_, "look comes before expect");

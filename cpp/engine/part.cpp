@@ -37,8 +37,9 @@ bool fits(const target::Rounding& rounding, const target::Coarse& own, std::int6
           bool counts_copies) {
   const std::int64_t larger = std::max(own.positive, own.negative);
   return stays_below(Int128{larger} + copies, copies, rounding.sum_bits, 31) &&
-         (counts_copies ? copies < std::int64_t{1} << 31
-                        : stays_below(Int128{own.weight} + copies, copies, rounding.weight_bits, 32));
+         (counts_copies
+              ? copies < std::int64_t{1} << 31
+              : stays_below(Int128{own.weight} + copies, copies, rounding.weight_bits, 32));
 }
 
 }  // namespace

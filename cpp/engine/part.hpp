@@ -35,8 +35,8 @@ class Part {
     return channels_.coarse_sums(rows_.at(0), rows_.size());
   }
   // Write the integers of the rows, whose sums are `totals`: [cell_size()].
-  void write(const target::Extremes& all,
-                            const std::optional<target::Rounding>& rounding, bool needs_count);
+  void write(const target::Extremes& all, const std::optional<target::Rounding>& rounding,
+             bool needs_count);
 
   // The same at scales that are only expected. Returns whether the sums of these rows fit the
   // rounding; if not, zeros are written.

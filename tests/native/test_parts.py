@@ -1,6 +1,7 @@
 """Trees on parts of random tables, compared with trees on the whole tables, and wrong questions."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -75,7 +76,7 @@ def grown_on_parts(
     parts = [part_of(binned, own) for own in rows]
     leaf = np.empty(points[-1], dtype=np.int32)
 
-    def ask(question: str, *arguments: Any) -> Any:
+    def ask(scale: float, question: str, *arguments: Any) -> Any:
         answers = []
         for part, own in zip(parts, rows, strict=True):
             if question == "look":
@@ -99,7 +100,8 @@ def grown_on_parts(
         first=binned.first,
     )
     for scale in scales:
-        (arrays,) = grower.grow([ask], has_hessian=hessian is not None).arrays()
+        asks = [partial(ask, scale)]
+        (arrays,) = grower.grow(asks, has_hessian=hessian is not None).arrays()
     return arrays, leaf
 
 

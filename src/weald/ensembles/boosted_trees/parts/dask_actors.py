@@ -61,7 +61,7 @@ class PartActor:
         loop = asyncio.get_running_loop()
         others = [_within(child.pass_on(asked)) for child in self._children]
         own = loop.run_in_executor(None, self._pickled_answer, asked)
-        answers = await asyncio.gather(own, *others)
+        answers: list[bytes] = await asyncio.gather(own, *others)
         if not others:
             return answers[0]
         return await loop.run_in_executor(None, _pickled_and_joined, answers)

@@ -1,14 +1,11 @@
 """Parts of a table in the workers of a Dask cluster, as actors that ask one another."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from distributed import Client, KilledWorker, get_client, get_worker, wait
-from distributed.client import FutureCancelledError
-from distributed.comm import CommClosedError
+from distributed import Client, get_client, wait
 
 from weald.ensembles.boosted_trees.parts.dask_actors import CHILDREN, LOST, PATIENCE, PartActor
 from weald.ensembles.boosted_trees.parts.dask_heartbeats import Heartbeats

@@ -34,7 +34,7 @@ from weald.trees import Forest, TreeLimits
 _CODED_BINS = 255
 
 # Seconds of rounds that are told together: the caller may be far from the parts.
-_LITTLE_TIME = 0.1
+_LITTLE_TIME = 0.2
 
 
 class Asked(Protocol):
