@@ -10,9 +10,11 @@ namespace weald::bindings {
 namespace {
 
 target::Cells cells_named(const std::string& name) {
-  require(name == "automatic" || name == "packed" || name == "wide", "unknown cells");
+  require(name == "automatic" || name == "packed" || name == "blocks" || name == "wide",
+          "unknown cells");
   return name == "automatic" ? target::Cells::automatic
          : name == "packed"  ? target::Cells::packed
+         : name == "blocks"  ? target::Cells::blocks
                              : target::Cells::wide;
 }
 
@@ -28,9 +30,6 @@ data::Categories with_levels(data::Categories categories,
   }
   return categories;
 }
-
-// Copies of a row: weald.data.rows.MOST_COPIES.
-constexpr std::int64_t most_copies = std::int64_t{1} << 36;
 
 class Part {
  public:
@@ -81,9 +80,7 @@ class Part {
     is_written_ = false;
     has_target_ = true;
     run([&] { own_ = part_->look(target, cells_named(cells)); });
-    const double negative = own_.has_negative_weight ? 1.0 : 0.0;
-    return nb::make_tuple(give(std::vector<double>{own_.weight, own_.sum, negative}),
-                          give(Integers{own_.copies}));
+    return nb::make_tuple(give(numbers_of(own_)), give(Integers{own_.copies}));
   }
 
   // After `look`: the answers to `coarse_sums` and `write`, if scales and rounding of all parts

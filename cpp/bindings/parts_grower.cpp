@@ -28,9 +28,8 @@ struct Written {
     return numbers_of(rounding) == numbers_of(other);
   }
   nb::tuple arguments() const {
-    const double negative = all.has_negative_weight ? 1.0 : 0.0;
-    return nb::make_tuple(give(std::vector<double>{all.weight, all.sum, negative}), all.copies,
-                          give(numbers_of(rounding)), needs_count);
+    return nb::make_tuple(give(numbers_of(all)), all.copies, give(numbers_of(rounding)),
+                          needs_count);
   }
 };
 
@@ -79,8 +78,9 @@ class AskedParts : public tree::Parts {
       totals_ = integers(answer, 0);
       root_ = integers(answer, 1);
     }
-    require(totals_.size() == (rounding ? 1U : 2U + (needs_count && has_weight_ ? 1U : 0U)),
-            "an answer of the parts has a wrong size");
+    std::size_t size = 2 + (!rounding && needs_count && has_weight_ ? 1 : 0);
+    if (rounding && rounding->rows_of_block == 0) size = 1;
+    require(totals_.size() == size, "an answer of the parts has a wrong size");
     return totals_;
   }
 

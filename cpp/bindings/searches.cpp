@@ -18,9 +18,12 @@ const kernels::Kernels& kernels_named(const std::string& instructions) {
 
 using Numbers = std::map<std::string, double>;
 
-kernels::PackedNode node_of(std::int64_t total, const Numbers& limits) {
+// `total` is packed, whatever the cells are.
+kernels::PackedNode node_of(int cell_size, std::int64_t total, const Numbers& limits) {
   kernels::PackedNode node{};
-  node.total = total;
+  node.cell_size = cell_size;
+  node.g = kernels::packed_g(total);
+  node.h = kernels::packed_h(total);
   node.l2 = limits.at("l2");
   node.min_weight = limits.at("min_weight");
   node.sure_weight = limits.at("sure_weight");
@@ -30,15 +33,23 @@ kernels::PackedNode node_of(std::int64_t total, const Numbers& limits) {
   return node;
 }
 
-// The best splits of eight columns of cells (bins + 1, 8).
+// The integers in each cell of eight columns: (bins + 1, 8), or twice as many if they are wide.
+int checked_cell_size(const Matrix<std::int64_t>& cells,
+                      const std::optional<Matrix<std::int64_t>>& counts) {
+  require((cells.shape(1) == lanes || cells.shape(1) == 2 * lanes) && cells.shape(0) >= 1 &&
+              cells.shape(0) <= max_value_bins + 1,
+          "cells must be (at most 256, 8 or 16)");
+  require(!counts || (counts->shape(0) == cells.shape(0) && counts->shape(1) == lanes),
+          "counts must be (rows of cells, 8)");
+  return static_cast<int>(cells.shape(1)) / lanes;
+}
+
+// The best splits of eight columns.
 auto search_cells(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>> counts,
                   std::int64_t total, const Numbers& limits,
                   std::optional<Vector<double>> direction, const std::string& instructions) {
-  require(cells.shape(1) == lanes && cells.shape(0) >= 1 && cells.shape(0) <= max_value_bins + 1,
-          "cells must be (at most 256, 8)");
-  require(!counts || (counts->shape(0) == cells.shape(0) && counts->shape(1) == lanes),
-          "counts must have the shape of cells");
-  kernels::PackedNode packed = node_of(total, limits);
+  const int cell_size = checked_cell_size(cells, counts);
+  kernels::PackedNode packed = node_of(cell_size, total, limits);
   packed.direction = data_or_null(direction, lanes, "direction must have eight entries");
   kernels::LaneBests bests = kernels::LaneBests::empty();
   kernels_named(instructions)
@@ -57,16 +68,13 @@ auto add_gains(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>> c
                std::int64_t total, const Numbers& limits, std::optional<Vector<double>> direction,
                double parent, Matrix<double> gains, bool has_missing,
                const std::string& instructions) {
-  require(cells.shape(1) == lanes && cells.shape(0) >= 1 && cells.shape(0) <= max_value_bins + 1,
-          "cells must be (at most 256, 8)");
-  require(!counts || (counts->shape(0) == cells.shape(0) && counts->shape(1) == lanes),
-          "counts must have the shape of cells");
+  const int cell_size = checked_cell_size(cells, counts);
   require(gains.shape(0) == 2 * cells.shape(0) && gains.shape(1) == lanes,
           "gains must have two rows for each of cells");
-  kernels::PackedNode packed = node_of(total, limits);
+  kernels::PackedNode packed = node_of(cell_size, total, limits);
   packed.direction = data_or_null(direction, lanes, "direction must have eight entries");
   std::vector<double> sums(gains.data(), gains.data() + gains.size());
-  std::vector<std::int64_t> has_values(has_missing ? cells.size() : 0);
+  std::vector<std::int64_t> has_values(has_missing ? cells.shape(0) * lanes : 0);
   kernels_named(instructions)
       .add_gains(cells.data(), counts ? counts->data() : nullptr,
                  static_cast<int>(cells.shape(0)) - 1, packed, parent,
@@ -75,18 +83,20 @@ auto add_gains(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>> c
 }
 
 // The score of the best two sets of the levels of one column; the first cell is for missing values.
-auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t>> counts,
+auto search_levels(Matrix<std::int64_t> cells, std::optional<Vector<std::int64_t>> counts,
                    double least, int few, double smooth, double more_l2, std::int64_t total,
                    const Numbers& limits, const std::string& instructions) {
-  require(cells.shape(0) >= 1 && cells.shape(0) <= max_value_bins + 1,
-          "cells must be between 1 and 256");
+  require(cells.shape(0) >= 1 && cells.shape(0) <= max_value_bins + 1 &&
+              (cells.shape(1) == 1 || cells.shape(1) == 2),
+          "cells must be (at most 256, 1 or 2)");
+  const auto cell_size = static_cast<int>(cells.shape(1));
   const std::int64_t* const copies = data_or_null(counts, static_cast<std::int64_t>(cells.shape(0)),
-                                                  "counts must have the shape of cells");
-  const kernels::PackedNode packed = node_of(total, limits);
+                                                  "counts must have an entry per cell");
+  const kernels::PackedNode packed = node_of(cell_size, total, limits);
   require(!packed.needs_values(), "bounds and directions are not supported for sets");
   const kernels::LevelScores scores =
       kernels_named(instructions)
-          .search_levels({cells.data(), copies, 1, static_cast<int>(cells.shape(0)) - 1},
+          .search_levels({cells.data(), copies, cell_size, 1, static_cast<int>(cells.shape(0)) - 1},
                          {least, few, smooth, more_l2}, packed);
   return nb::make_tuple(scores.score, scores.undecided);
 }

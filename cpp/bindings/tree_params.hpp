@@ -19,7 +19,8 @@ class TreeArguments {
     require(criteria::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
     require(growth == "best_first" || growth == "depth_wise" || growth == "symmetric",
             "unknown growth");
-    require(cells == "automatic" || cells == "packed" || cells == "wide" || cells == "ordered",
+    require(cells == "automatic" || cells == "packed" || cells == "blocks" || cells == "wide" ||
+                cells == "ordered",
             "unknown cells");
     require(max_leaf_nodes >= 0 && max_depth >= 0,
             "max_leaf_nodes and max_depth must not be negative");
@@ -30,6 +31,7 @@ class TreeArguments {
                                              : tree::Growth::symmetric;
     params.cells = cells == "automatic" ? target::Cells::automatic
                    : cells == "packed"  ? target::Cells::packed
+                   : cells == "blocks"  ? target::Cells::blocks
                    : cells == "ordered" ? target::Cells::ordered
                                         : target::Cells::wide;
     params.max_leaf_nodes = max_leaf_nodes;

@@ -24,23 +24,25 @@ split::CountedRows HistogramEngine::rows_to_count(int node) {
   return rows;
 }
 
-// Count the copies of rows in the cells of all columns that are not wide.
+// Count the copies of rows in the cells, of one integer each, of all columns that are not wide.
 void HistogramEngine::count_copies(bool by_lists, const Row* rows, std::int64_t n,
                                    std::int64_t* cells) {
   const std::int64_t* const copies = channels_.target().copies;
+  const split::HistogramLayout counted(counted_, counted_categories_, 1),
+      columns(codes_, categories_, 1);
   std::vector<std::int64_t> of_bundles(
-      static_cast<std::size_t>(bundles_.any() ? layout_->size() : 0));
+      static_cast<std::size_t>(bundles_.any() ? counted.size() : 0));
   std::int64_t* const counts = bundles_.any() ? of_bundles.data() : cells;
   if (by_lists) {
-    table_->sparse.add(counted_, *layout_, copies, rows, 0, n, counts);
+    table_->sparse.add(counted_, counted, copies, rows, 0, n, counts);
     const std::int64_t total = channels_.count(rows, n);
     parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t group, int) {
-      table_->sparse.complete(static_cast<int>(group), *layout_, total, counts);
+      table_->sparse.complete(static_cast<int>(group), counted, &total, counts);
     });
   } else {
-    add_packed(counted_, *layout_, 0, counted_.n_groups(), copies, rows, 0, n, counts);
+    add_packed(counted_, counted, 0, counted_.n_groups(), copies, rows, 0, n, counts);
   }
-  if (bundles_.any()) bundles_.expand(*layout_, counts, *column_layout_, cells);
+  if (bundles_.any()) bundles_.expand(counted, counts, columns, cells);
 }
 
 }  // namespace weald::engine

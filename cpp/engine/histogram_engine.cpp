@@ -55,6 +55,7 @@ void HistogramEngine::start() {
     for (Expanded& one : expanded_)
       one.cells.assign(static_cast<std::size_t>(bundles_.any() ? column_layout_->size() : 0), 0);
   }
+  word_blocks_.start(counted_, counted_categories_, channels_.rows_of_block(), n_threads_);
   pool_.start(layout_->size());
   slot_of_.clear();
   counts_.clear();
@@ -91,9 +92,8 @@ std::vector<std::int64_t> HistogramEngine::send_rows(const std::vector<tree::Ann
                                          const Row* right, std::int64_t n_right, int worker) {
                                        const auto [child, is_left] = lighter[i];
                                        if (child < 0) return;
-                                       std::int64_t* const cells = own_cells(child, worker);
-                                       count(counts_[child].by_lists, is_left ? left : right, 0,
-                                             is_left ? n_left : n_right, cells);
+                                       count(child, worker, is_left ? left : right, 0,
+                                             is_left ? n_left : n_right);
                                      });
   std::vector<int> counted;
   for (const Lighter& one : lighter)
@@ -113,6 +113,7 @@ std::int64_t* HistogramEngine::own_cells(int node, int worker) {
 
 // The first of each node's histograms becomes the sum of all.
 void HistogramEngine::begin_sums(const std::vector<int>& nodes) {
+  word_blocks_.finish();
   for (const int node : nodes) {
     std::vector<int>& slots = counts_[node].slots;
     std::erase(slots, -1);
@@ -124,10 +125,8 @@ void HistogramEngine::begin_sums(const std::vector<int>& nodes) {
 
 bool HistogramEngine::is_left_lighter(int parent) const {
   const int child = growing_tree_.nodes[parent].ahead;
-  const std::int64_t left = growing_tree_.totals_of(child)[0],
-                     right = growing_tree_.totals_of(child + 1)[0];
-  return channels_.is_packed() ? kernels::packed_h(left) <= kernels::packed_h(right)
-                               : left <= right;
+  return channels_.heaviness(growing_tree_.totals_of(child)) <=
+         channels_.heaviness(growing_tree_.totals_of(child + 1));
 }
 
 tree::Partition::Test HistogramEngine::test_of(const split::Split& split,
@@ -156,19 +155,33 @@ int HistogramEngine::threads_for(std::int64_t n_rows) const {
   return static_cast<int>(std::min<std::int64_t>(n_threads_, work / worth_another));
 }
 
-// Sparse lists require packed cells and pay only for many rows. Both ways give the same histogram.
+// Sparse lists require words and pay only for many rows. Both ways give the same histogram.
 bool HistogramEngine::counts_by_lists(std::int64_t n_rows) const {
-  return channels_.is_packed() && table_->sparse.pays_for(n_rows);
+  return channels_.has_words() && table_->sparse.pays_for(n_rows);
+}
+
+// Add rows to the histogram that a worker has of a node.
+void HistogramEngine::count(int node, int worker, const Row* rows, std::int64_t begin,
+                            std::int64_t n) {
+  const bool by_lists = counts_[node].by_lists;
+  std::int64_t* const cells = own_cells(node, worker);
+  if (!word_blocks_.are_used()) return count(*layout_, by_lists, rows, begin, n, cells);
+  word_blocks_.add(worker, n, cells,
+                   [&](const split::HistogramLayout& layout, std::int64_t first, std::int64_t size,
+                       std::int64_t* packed) {
+                     count(layout, by_lists, rows ? rows + first : nullptr, begin + first, size,
+                           packed);
+                   });
 }
 
 // Add rows to a histogram; counts by lists still need `complete`.
-void HistogramEngine::count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
-                            std::int64_t* cells) const {
-  table_->wide_groups.add_rows(*layout_, channels_, rows, begin, n, cells);
+void HistogramEngine::count(const split::HistogramLayout& layout, bool by_lists, const Row* rows,
+                            std::int64_t begin, std::int64_t n, std::int64_t* cells) const {
+  table_->wide_groups.add_rows(layout, channels_, rows, begin, n, cells);
   if (!by_lists)
-    return add_rows(counted_, counted_categories_, *layout_, channels_, rows, begin, n, cells);
-  table_->sparse.add(counted_, *layout_, channels_.values(), rows, begin, n, cells);
-  add_wide_columns(counted_categories_, *layout_, channels_, rows, begin, n, cells);
+    return add_rows(counted_, counted_categories_, layout, channels_, rows, begin, n, cells);
+  table_->sparse.add(counted_, layout, channels_.values(), rows, begin, n, cells);
+  add_wide_columns(counted_categories_, layout, channels_, rows, begin, n, cells);
 }
 
 // Count the rows of a node. Threads share them: the search adds what they counted.
@@ -192,8 +205,7 @@ void HistogramEngine::count_rows(int node) {
   pool_.reserve(static_cast<std::size_t>(std::min<std::int64_t>(n_threads, n_blocks)));
   parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
     const std::int64_t begin = b * block, size = std::min(block, n - begin);
-    count(counts_[node].by_lists, in_order ? nullptr : rows + begin, begin, size,
-          own_cells(node, worker));
+    count(node, worker, in_order ? nullptr : rows + begin, begin, size);
   });
   begin_sums({node});
 }
@@ -211,7 +223,7 @@ void HistogramEngine::sum_cells(int node, std::int64_t begin, std::int64_t end) 
 void HistogramEngine::sum_part(int part, int node) {
   sum_cells(node, layout_->part_begin(part), layout_->part_end(part));
   if (counts_[node].by_lists && part < counted_.n_groups())
-    table_->sparse.complete(part, *layout_, growing_tree_.totals_of(node)[0], cells_of_node(node));
+    table_->sparse.complete(part, *layout_, growing_tree_.totals_of(node), cells_of_node(node));
 }
 
 // If many threads counted nodes of few columns, all of them add: the search has a task for each

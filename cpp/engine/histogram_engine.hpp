@@ -15,6 +15,7 @@
 #include "split/histogram.hpp"
 #include "split/histogram_table.hpp"
 #include "split/splitting.hpp"
+#include "split/word_blocks.hpp"
 #include "tree/split_engine.hpp"
 
 namespace weald::engine {
@@ -100,8 +101,9 @@ class HistogramEngine : public tree::SplitEngine {
   void end_sum(int node);
   std::vector<std::int64_t> divide_elsewhere(const std::vector<tree::Announced>& nodes);
   bool counts_by_lists(std::int64_t n_rows) const;
-  void count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
-             std::int64_t* cells) const;
+  void count(int node, int worker, const Row* rows, std::int64_t begin, std::int64_t n);
+  void count(const split::HistogramLayout& layout, bool by_lists, const Row* rows,
+             std::int64_t begin, std::int64_t n, std::int64_t* cells) const;
   int threads_for(std::int64_t n_rows) const;
   int threads_to_search(std::size_t n_nodes) const;
 
@@ -118,6 +120,7 @@ class HistogramEngine : public tree::SplitEngine {
   // Set when the first tree determines the cell size: of `counted`, and of the columns.
   std::optional<split::HistogramLayout> layout_, column_layout_;
 
+  split::WordBlocks word_blocks_;
   HistogramPool pool_;
   std::vector<int> slot_of_;    // histogram slot of each node; -1: not kept
   std::vector<Counts> counts_;  // of each node, until its histogram is complete

@@ -74,7 +74,7 @@ const std::int64_t* HistogramEngine::columns_of_node(int node) {
 
 void HistogramEngine::search_pairs(const std::vector<Pair>& pairs) {
   if (bundles_.any()) expand(pairs[0]);
-  if (channels_.is_packed())
+  if (channels_.has_words())
     return search_parts<kernels::LaneBests>(
         pairs,
         [this](int node, int part, const data::CandidateColumns& columns) {
@@ -187,7 +187,7 @@ split::Split HistogramEngine::joined(int node, const std::vector<Found>& found,
 
 split::PackedSearch HistogramEngine::packed_search(int node) const {
   return split::PackedSearch(codes_, categories_, *column_layout_, channels_, limits_,
-                             table_->has_missing.data(), growing_tree_.totals_of(node)[0],
+                             table_->has_missing.data(), growing_tree_.totals_of(node),
                              growing_tree_.nodes[node].bounds);
 }
 

@@ -1,4 +1,4 @@
-// How the splits of a level are rated: over wide cells by any criterion, over packed cells by the
+// How the splits of a level are rated: over wide cells by any criterion, over sums of words by the
 // newton criterion. Both offer the same to level_search.hpp.
 #pragma once
 
@@ -145,9 +145,9 @@ class PackedRules {
               const std::vector<int>& nodes)
       : limits_(limits), channels_(growing_tree.channels) {
     for (const int node : nodes) {
-      nodes_.push_back(split::packed_node(channels_, limits, growing_tree.totals_of(node)[0],
+      nodes_.push_back(split::packed_node(channels_, limits, growing_tree.totals_of(node),
                                           growing_tree.nodes[node].bounds));
-      scores_.push_back(score_of(nodes_.back()));
+      scores_.push_back(nodes_.back().score());
       score_ += scores_.back();
     }
   }
@@ -168,10 +168,9 @@ class PackedRules {
 
   Verdict verdict(std::size_t i, const std::int64_t* left, double direction) const {
     const kernels::PackedNode& node = nodes_[i];
-    const auto gl = static_cast<double>(kernels::packed_g(*left));
-    const auto hl = static_cast<double>(kernels::packed_h(*left));
-    const double gr = static_cast<double>(kernels::packed_g(node.total)) - gl;
-    const double hr = static_cast<double>(kernels::packed_h(node.total)) - hl;
+    const auto gl = static_cast<double>(kernels::g_of(left, node.cell_size));
+    const auto hl = static_cast<double>(kernels::h_of(left, node.cell_size));
+    const double gr = static_cast<double>(node.g) - gl, hr = static_cast<double>(node.h) - hl;
     const double lesser = std::min(hl, hr);
     if (lesser < std::max(node.min_weight, 1.0)) return Verdict::refused;
     if (direction != 0.0) {
@@ -184,9 +183,9 @@ class PackedRules {
   bool loses(std::size_t i, const std::int64_t* left) const {
     return levels(i, -1).evaluate(left, 0, 0.0).score < scores_[i];
   }
-  std::int64_t heaviness(const std::int64_t* cell) const { return kernels::packed_h(*cell); }
+  std::int64_t heaviness(const std::int64_t* cell) const { return channels_.heaviness(cell); }
 
-  // Scores of packed cells are doubled.
+  // Scores of sums of words are doubled.
   bool is_worth(double gain) const {
     constexpr double rounding = 1e-13;
     return limits_.takes_any_gain() ||
@@ -195,11 +194,6 @@ class PackedRules {
   double in_units(double gain) const { return split::true_gain(channels_, 0.5 * gain); }
 
  private:
-  static double score_of(const kernels::PackedNode& node) {
-    return node.score(static_cast<double>(kernels::packed_g(node.total)),
-                      static_cast<double>(kernels::packed_h(node.total)) + node.l2);
-  }
-
   const split::SplitLimits& limits_;
   const target::Channels& channels_;
   std::vector<kernels::PackedNode> nodes_;

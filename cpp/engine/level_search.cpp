@@ -27,7 +27,7 @@ LevelSearch::LevelSearch(const Codes& codes, const data::Categories& categories,
 std::vector<int> LevelSearch::run(std::string_view criterion, data::CandidateColumns columns,
                                   int n_threads) {
   std::vector<int> split;
-  if (channels_.is_packed())
+  if (channels_.has_words())
     return search(PackedRules(limits_, growing_tree_, nodes_), std::move(columns), n_threads);
   criteria::AllCriteria::with_name(criterion, [&]<criteria::Criterion C>(C) {
     split = search(WideRules<C>(limits_, growing_tree_, nodes_), std::move(columns), n_threads);
@@ -142,8 +142,8 @@ const std::int64_t* LevelSearch::part_of(std::size_t i, int part,
   if (part < n_groups)
     add_rows(codes_, layout_, part, part + 1, channels_, rows, 0, n, own.data());
   else
-    split::add_wide_column(categories_.wide[part - n_groups], channels_, rows, 0, n,
-                           own.data() + begin);
+    split::add_wide_column(categories_.wide[part - n_groups], channels_, layout_.cell_size(), rows,
+                           0, n, own.data() + begin);
   return own.data() + begin;
 }
 

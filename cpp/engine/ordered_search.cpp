@@ -8,7 +8,7 @@ namespace weald::engine {
 
 bool OrderedSearch::suits() const {
   const target::Channels& channels = growing_tree_.channels;
-  if (!order_.any() || !channels.is_packed() || !channels.is_plain()) return false;
+  if (!order_.any() || !channels.has_packed_cells() || !channels.is_plain()) return false;
   return !limits_.is_directed() && limits_.penalty.l1 == 0.0;
 }
 
@@ -57,12 +57,12 @@ void OrderedSearch::divide(const tree::Siblings& siblings) {
 void OrderedSearch::find(int i, data::CandidateColumns columns) {
   tree::Node& node = growing_tree_.nodes[i];
   const target::Channels& channels = growing_tree_.channels;
-  const kernels::PackedNode packed =
-      packed_node(channels, limits_, *growing_tree_.totals_of(i), node.bounds);
+  const std::int64_t total = *growing_tree_.totals_of(i);
+  const kernels::PackedNode packed = packed_node(channels, limits_, &total, node.bounds);
   const std::int64_t side = std::max<std::int64_t>(1, limits_.min_samples_leaf);
   if (node.n_rows() < 2 * side) return;
-  const kernels::OrderedNode what{packed.total, packed.l2, std::max(packed.min_weight, 1.0),
-                                  side - 1, node.n_rows() - side};
+  const kernels::OrderedNode what{total, packed.l2, std::max(packed.min_weight, 1.0), side - 1,
+                                  node.n_rows() - side};
   kernels::OrderedCut best;
   std::size_t found = 0;
   const auto search_column = [&] {
@@ -78,7 +78,7 @@ void OrderedSearch::find(int i, data::CandidateColumns columns) {
   split.column = order_.columns()[found];
   split.bin = kernels::code_of_ordered(rows_of(i, found)[best.place]);
   // No missing values in this node: at prediction time they go to the heavier child.
-  split.missing_left = kernels::packed_h(best.left) >= kernels::packed_h(packed.total - best.left);
+  split.missing_left = kernels::packed_h(best.left) >= kernels::packed_h(total - best.left);
   node.split = if_worth_it(split, best.score, packed, channels, limits_);
   if (node.split.found()) node.left_totals.assign(1, best.left);
 }

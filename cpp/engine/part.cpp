@@ -31,11 +31,15 @@ bool stays_below(Int128 sum, std::int64_t copies, int bits, int field) {
   return steps + copies / 2 + 1 < one << field;
 }
 
-// Whether the sums of rows fit a rounding that was not made for them; each row has so many copies
-// at most.
-bool fits(const target::Rounding& rounding, const target::Coarse& own, std::int64_t copies,
+// Whether the sums of rows, or of the rows of a block, fit a rounding that was not made for them.
+bool fits(const target::Rounding& rounding, const target::Coarse& own, const target::Extremes& all,
           bool counts_copies) {
-  const std::int64_t larger = std::max(own.positive, own.negative);
+  if (rounding.rows_of_block > 0) {
+    const Int128 copies = Int128{rounding.rows_of_block} * all.most_copies;
+    return copies < Int128{1} << std::clamp(31 - rounding.sum_bits, 0, 31) &&
+           (counts_copies || copies < Int128{1} << std::clamp(32 - rounding.weight_bits, 0, 32));
+  }
+  const std::int64_t copies = all.copies, larger = std::max(own.positive, own.negative);
   return stays_below(Int128{larger} + copies, copies, rounding.sum_bits, 31) &&
          (counts_copies
               ? copies < std::int64_t{1} << 31
@@ -64,13 +68,14 @@ void Part::write(const target::Extremes& all, const std::optional<target::Roundi
   if (!layout_ || layout_->cell_size() != cell_size())
     layout_.emplace(codes_, categories_, cell_size());
   cells_.resize(static_cast<std::size_t>(n_threads_));
+  word_blocks_.start(codes_, categories_, channels_.rows_of_block(), n_threads_);
 }
 
 bool Part::write_expected(const target::Extremes& all,
                           const std::optional<target::Rounding>& rounding,
                           const target::Coarse& own, bool needs_count) {
   const bool counts_copies = !channels_.has_weight();
-  const bool is_safe = !rounding || fits(*rounding, own, all.copies, counts_copies);
+  const bool is_safe = !rounding || fits(*rounding, own, all, counts_copies);
   std::optional<target::Rounding> way = rounding;
   if (!is_safe) way->sum_bits = way->weight_bits = no_bits;
   write(all, way, needs_count);
@@ -81,15 +86,23 @@ int Part::threads_for(std::int64_t n) const {
   return static_cast<int>(std::clamp<std::int64_t>(n / rows_of_thread, 1, n_threads_));
 }
 
-// The histogram of a worker, cleared before its first rows.
-std::int64_t* Part::cells_of(int worker) {
+// Add rows to the histogram of a worker, which is cleared before its first rows. `rows` null: rows
+// begin .. begin + n - 1 of the part.
+void Part::count(int worker, const Row* rows, std::int64_t begin, std::int64_t n) {
   std::vector<std::int64_t>& cells = cells_[worker];
   if (cells.empty()) cells.assign(static_cast<std::size_t>(n_cells()), 0);
-  return cells.data();
+  const auto add = [&](const split::HistogramLayout& layout, std::int64_t first, std::int64_t size,
+                       std::int64_t* to) {
+    split::add_rows(codes_, categories_, layout, channels_, rows ? rows + first : nullptr,
+                    begin + first, size, to);
+  };
+  if (!word_blocks_.are_used()) return add(*layout_, 0, n, cells.data());
+  word_blocks_.add(worker, n, cells.data(), add);
 }
 
 // Add what the workers counted.
 void Part::add_all(std::int64_t* cells) {
+  word_blocks_.finish();
   for (std::vector<std::int64_t>& own : cells_) {
     for (std::size_t i = 0; i < own.size(); ++i) cells[i] += own[i];
     own.clear();
@@ -103,8 +116,7 @@ void Part::add_rows(int node, std::int64_t* cells) {
   const Row* const rows = rows_.at(first);
   parallel_for(n_tasks, n_threads_, [&](std::int64_t task, int worker) {
     const std::int64_t begin = n * task / n_tasks, size = n * (task + 1) / n_tasks - begin;
-    split::add_rows(codes_, categories_, *layout_, channels_, in_order ? nullptr : rows + begin,
-                    begin, size, cells_of(worker));
+    count(worker, in_order ? nullptr : rows + begin, begin, size);
   });
   add_all(cells);
 }
@@ -116,15 +128,13 @@ std::int64_t Part::divide(const tree::Division& division, std::int64_t* cells) {
   const split::Split& split = *division.split;
   std::vector<std::uint8_t> sides;  // of each code of a categorical column
   const auto test = test_of(split, sides);
-  const std::int64_t middle =
-      rows_.split({{begin, end, test}}, threads_for(end - begin),
-                  [&](int, const Row* left, std::int64_t n_left, const Row* right,
-                      std::int64_t n_right, int worker) {
-                    if (!division.looks_on) return;
-                    split::add_rows(codes_, categories_, *layout_, channels_,
-                                    division.counts_left ? left : right, 0,
-                                    division.counts_left ? n_left : n_right, cells_of(worker));
-                  })[0];
+  const std::int64_t middle = rows_.split({{begin, end, test}}, threads_for(end - begin),
+                                          [&](int, const Row* left, std::int64_t n_left,
+                                              const Row* right, std::int64_t n_right, int worker) {
+                                            if (!division.looks_on) return;
+                                            count(worker, division.counts_left ? left : right, 0,
+                                                  division.counts_left ? n_left : n_right);
+                                          })[0];
   if (division.looks_on) add_all(cells);
   nodes_[division.left] = {begin, middle};
   nodes_[division.left + 1] = {middle, end};

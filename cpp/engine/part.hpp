@@ -10,6 +10,7 @@
 #include "base/types.hpp"
 #include "data/categories.hpp"
 #include "split/histogram.hpp"
+#include "split/word_blocks.hpp"
 #include "target/channels.hpp"
 #include "tree/partition.hpp"
 #include "tree/parts.hpp"
@@ -98,7 +99,7 @@ class Part {
   bool hold_all_rows(const std::vector<int>& leaf_of_node) const;
   void add_sums_in_order(const std::int32_t* leaf_of_row, std::int64_t n_sums, Int128* sums);
   void send_others(const std::vector<int>& leaf_of_node, std::int32_t* leaf_of_row);
-  std::int64_t* cells_of(int worker);
+  void count(int worker, const Row* rows, std::int64_t begin, std::int64_t n);
   void add_all(std::int64_t* cells);
 
   Codes codes_;
@@ -112,6 +113,7 @@ class Part {
   std::vector<Step> steps_;  // empty if there are no such rows
   std::optional<split::HistogramLayout> layout_;
   std::vector<std::vector<std::int64_t>> cells_;  // of each worker; empty: it has counted nothing
+  split::WordBlocks word_blocks_;
 };
 
 }  // namespace weald::engine

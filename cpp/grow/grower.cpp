@@ -367,34 +367,73 @@ data::CandidateColumns Grower::columns_of(int node) const {
 
 void Grower::partition(const std::vector<tree::Announced>& nodes) {
   const std::vector<std::int64_t> middles = engine_->send_rows(nodes);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    growing_tree_.part_rows(nodes[i].node, middles[i]);
-    if (!params_.split.direction.empty()) bound_children(nodes[i].node);
-  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) growing_tree_.part_rows(nodes[i].node, middles[i]);
+  if (!params_.split.direction.empty()) bound_children(nodes);
 }
 
 // Leaf values stay within the bounds of their node. A split on a monotonic column divides the
 // bounds at the mean of its two values, unless one side holds only missing values.
-void Grower::bound_children(int i) {
-  const tree::Node& node = growing_tree_.nodes[i];
-  tree::Node &left = growing_tree_.nodes[node.ahead], &right = growing_tree_.nodes[node.ahead + 1];
-  left.bounds = right.bounds = node.bounds;
-  const double direction = params_.split.direction_of(node.split.column);
-  if (direction == 0.0 || node.split.parts_missing) return;
-  Penalty penalty = params_.split.penalty;
-  penalty.bounds = node.bounds;
-  const std::int64_t* const l = growing_tree_.totals_of(node.ahead);
-  const std::int64_t* const r = growing_tree_.totals_of(node.ahead + 1);
-  const double middle =
-      tree::middle_of(criterion_, growing_tree_.channels, node.split, l, r, penalty);
-  tree::part_bounds(direction, middle, left.bounds, right.bounds);
+void Grower::bound_children(const std::vector<tree::Announced>& nodes) {
+  std::vector<int> parting;  // the bounds
+  for (const auto& [i, _] : nodes) {
+    const tree::Node& node = growing_tree_.nodes[i];
+    for (const int child : {node.ahead, node.ahead + 1})
+      growing_tree_.nodes[child].bounds = node.bounds;
+    if (params_.split.direction_of(node.split.column) != 0.0 && !node.split.parts_missing)
+      parting.push_back(i);
+  }
+  const std::vector<double> middles = middles_of(parting);
+  for (std::size_t i = 0; i < parting.size(); ++i) {
+    const tree::Node& node = growing_tree_.nodes[parting[i]];
+    tree::part_bounds(params_.split.direction_of(node.split.column), middles[i],
+                      growing_tree_.nodes[node.ahead].bounds,
+                      growing_tree_.nodes[node.ahead + 1].bounds);
+  }
+}
+
+// The means of the values of the children of some nodes.
+std::vector<double> Grower::middles_of(const std::vector<int>& nodes) const {
+  if (criterion_ == criteria::Newton::name) return exact_middles_of(nodes);
+  std::vector<double> middles;
+  for (const int i : nodes) {
+    const tree::Node& node = growing_tree_.nodes[i];
+    Penalty penalty = params_.split.penalty;
+    penalty.bounds = node.bounds;
+    middles.push_back(tree::middle_of(criterion_, growing_tree_.channels, node.split,
+                                      growing_tree_.totals_of(node.ahead),
+                                      growing_tree_.totals_of(node.ahead + 1), penalty));
+  }
+  return middles;
+}
+
+// Bounds end in the model, and gradients are rounded differently in packed and in wide cells: these
+// are the values that the children would have as leaves.
+std::vector<double> Grower::exact_middles_of(const std::vector<int>& nodes) const {
+  if (nodes.empty()) return {};
+  const target::Channels& channels = growing_tree_.channels;
+  std::vector<int> children;
+  for (const int i : nodes)
+    for (const int side : {0, 1}) children.push_back(growing_tree_.nodes[i].ahead + side);
+  const std::vector<Int128> totals = tree::exact_totals(growing_tree_, children, params_.n_threads);
+  const auto value = [&](std::size_t child) {
+    const Int128* const own = &totals[child * static_cast<std::size_t>(1 + channels.n_channels())];
+    Penalty penalty = params_.split.penalty;
+    penalty.bounds = growing_tree_.nodes[children[child]].bounds;
+    return criteria::Newton::leaf_value(
+        growing_tree_.exact_sum_of(children[child], own, channels.directed()),
+        channels.exact_weight(own), penalty);
+  };
+  std::vector<double> middles;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    middles.push_back(value(2 * i) / 2 + value(2 * i + 1) / 2);
+  return middles;
 }
 
 // Children come after their parent, so a reverse pass sees finished subtrees.
 void Grower::prune() {
   const target::Channels& channels = growing_tree_.channels;
   int unit = 0;
-  if (!channels.is_packed())
+  if (!channels.has_words())
     criteria::AllCriteria::with_name(criterion_, [&]<criteria::Criterion C>(C) {
       unit = criteria::gain_exponent<C>(channels.unit());
     });

@@ -62,7 +62,9 @@ class Grower {
   void expand(const std::vector<int>& nodes);
   void partition(const std::vector<tree::Announced>& nodes);
   data::CandidateColumns columns_of(int node) const;
-  void bound_children(int node);
+  void bound_children(const std::vector<tree::Announced>& nodes);
+  std::vector<double> middles_of(const std::vector<int>& nodes) const;
+  std::vector<double> exact_middles_of(const std::vector<int>& nodes) const;
   void prune();
   template <class Visit>
   void in_order(Visit&& visit) const;

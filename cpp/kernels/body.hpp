@@ -363,6 +363,14 @@ void add_cells(const Codes& codes, int group, const std::int64_t* values, int ce
   add(codes, group, values, cell_size, rows, begin, n, cells);
 }
 
+void unpack_cells(std::int64_t* packed, std::int64_t n, std::int64_t* wide) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    wide[2 * i] += packed_h(packed[i]);
+    wide[2 * i + 1] += packed_g(packed[i]);
+    packed[i] = 0;
+  }
+}
+
 #include "kernels/search.hpp"
 // These use the definitions above.
 #include "kernels/bits.hpp"
@@ -395,6 +403,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .add_packed = add_packed,
                        .add_packed_wide = add_packed_wide,
                        .add_cells = add_cells,
+                       .unpack_cells = unpack_cells,
                        .search_packed = search_packed,
                        .add_gains = add_gains,
                        .search_levels = search_levels,

@@ -21,9 +21,19 @@ constexpr std::int64_t pack(std::int64_t g, std::int64_t h) {
 constexpr std::int64_t packed_g(std::int64_t cell) { return cell >> 32; }
 constexpr std::int64_t packed_h(std::int64_t cell) { return cell & 0xffffffff; }
 
-// Parameters of a node for searches over packed cells, in units of the cells.
+// The sums of a cell of `size` integers: packed in one, or h and g in one each. (The weights of
+// other wide cells come first, too.)
+constexpr std::int64_t g_of(const std::int64_t* cell, int size) {
+  return size == 1 ? packed_g(*cell) : cell[1];
+}
+constexpr std::int64_t h_of(const std::int64_t* cell, int size) {
+  return size == 1 ? packed_h(*cell) : *cell;
+}
+
+// Parameters of a node for searches over cells of sums of words, in units of the cells.
 struct PackedNode {
-  std::int64_t total;       // packed sums of all rows
+  int cell_size;            // 1: packed; 2: h and g
+  std::int64_t g, h;        // sums of all rows
   double l2;                // added to h
   double min_weight;        // minimum h of a child
   double sure_weight;       // h that implies enough copies in a child
@@ -34,18 +44,19 @@ struct PackedNode {
 
   // Bounds and monotonic constraints need values, not only a quotient of squares.
   bool needs_values() const { return bounds.any() || direction != nullptr; }
-  double value(double g, double d) const { return bounds.held(-shrunk(g) / d); }
-  double shrunk(double g) const {
-    const double size = std::fabs(g) - l1;
-    return size > 0.0 ? std::copysign(size, g) : 0.0;
+  double value(double of_g, double d) const { return bounds.held(-shrunk(of_g) / d); }
+  double shrunk(double of_g) const {
+    const double size = std::fabs(of_g) - l1;
+    return size > 0.0 ? std::copysign(size, of_g) : 0.0;
   }
   // Twice the score of a node with sums g and h + l2 = d.
-  double score(double g, double d) const {
-    const double s = shrunk(g);
+  double score(double of_g, double d) const {
+    const double s = shrunk(of_g);
     if (!needs_values()) return s * s / d;
-    const double w = value(g, d);
-    return -(2.0 * g * w + d * w * w + 2.0 * l1 * std::fabs(w));
+    const double w = value(of_g, d);
+    return -(2.0 * of_g * w + d * w * w + 2.0 * l1 * std::fabs(w));
   }
+  double score() const { return score(static_cast<double>(g), static_cast<double>(h) + l2); }
 };
 
 // The best split of each of eight columns: the largest score(left) + score(right), without the
@@ -72,12 +83,12 @@ struct GroupGains {
   std::int64_t* has_values_left;
 };
 
-// A categorical column in a node's packed cells: code 0 is missing, level l has code l + 1.
+// A categorical column in a node's cells: code 0 is missing, level l has code l + 1.
 struct LevelCells {
-  const std::int64_t* cells;   // of code 0
-  const std::int64_t* counts;  // copies in the same layout; null: unknown
-  std::int64_t stride;         // distance between codes
-  int n_levels;                // at most max_value_bins
+  const std::int64_t* cells;          // of code 0
+  const std::int64_t* counts;         // copies, one integer each; null: unknown
+  std::int64_t stride, count_stride;  // distance between codes
+  int n_levels;                       // at most max_value_bins
 };
 // CategoryLimits in units of the cells.
 struct LevelRules {
@@ -225,8 +236,11 @@ struct Kernels {
   void (*add_cells)(const Codes& codes, int group, const std::int64_t* values, int cell_size,
                     const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
 
+  // Adds packed[i] to h and g at wide[2 * i], and clears it.
+  void (*unpack_cells)(std::int64_t* packed, std::int64_t n, std::int64_t* wide);
+
   // `counts` null: a child has enough copies if its h implies it, otherwise the split is undecided.
-  // Otherwise cells of copies, in the layout of `cells`, decide; a column may have none.
+  // Otherwise cells of copies, in the layout of packed cells, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
 

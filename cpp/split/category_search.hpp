@@ -115,29 +115,31 @@ class WideLevels {
   std::vector<std::int64_t> right_;
 };
 
-// Packed cells, in their own units; the score is that of the kernel (kernels.hpp: LaneBests).
+// Cells of sums of words, in their own units; the score is that of the kernel (kernels.hpp:
+// LaneBests).
 class PackedLevels {
  public:
   PackedLevels(const target::Channels& channels, const kernels::PackedNode& node,
                std::int64_t total_count)
       : channels_(channels),
         node_(node),
-        g_(static_cast<double>(kernels::packed_g(node.total))),
-        h_(static_cast<double>(kernels::packed_h(node.total))),
+        total_{node.cell_size == 1 ? kernels::pack(node.g, node.h) : node.h, node.g},
+        g_(static_cast<double>(node.g)),
+        h_(static_cast<double>(node.h)),
         min_weight_(std::max(node.min_weight, 1.0)),
         total_count_(total_count) {}
 
-  int cell_size() const { return 1; }
+  int cell_size() const { return node_.cell_size; }
   double mean_weight() const { return channels_.mean_weight() / channels_.packed_weight_step(); }
-  double weight(const std::int64_t* cell) const {
-    return static_cast<double>(kernels::packed_h(*cell));
+  double weight(const std::int64_t* cell) const { return static_cast<double>(heaviness(cell)); }
+  double sum(const std::int64_t* cell, int k) const { return static_cast<double>(steps(cell, k)); }
+  std::int64_t steps(const std::int64_t* cell, int) const {
+    return kernels::g_of(cell, cell_size());
   }
-  double sum(const std::int64_t* cell, int) const {
-    return static_cast<double>(kernels::packed_g(*cell));
+  std::int64_t heaviness(const std::int64_t* cell) const {
+    return kernels::h_of(cell, cell_size());
   }
-  std::int64_t steps(const std::int64_t* cell, int) const { return kernels::packed_g(*cell); }
-  std::int64_t heaviness(const std::int64_t* cell) const { return kernels::packed_h(*cell); }
-  const std::int64_t* totals() const { return &node_.total; }
+  const std::int64_t* totals() const { return total_; }
   double centre(int) const { return 0.0; }
   std::vector<int> orders() const { return {0}; }
 
@@ -161,7 +163,7 @@ class PackedLevels {
   // As the kernel for numerical columns: an undecided pair adds its gain if that is positive.
   PairGain gain_of(const std::int64_t* left, std::int64_t count, double more_l2) const {
     const Evaluation pair = evaluate(left, count, more_l2);
-    const double gain = pair.score - node_.score(g_, h_ + node_.l2);
+    const double gain = pair.score - node_.score();
     if (pair.undecided) return {true, std::max(gain, 0.0)};
     return {pair.allowed, gain};
   }
@@ -169,6 +171,7 @@ class PackedLevels {
  private:
   const target::Channels& channels_;
   const kernels::PackedNode& node_;
+  std::int64_t total_[2];  // as a cell
   double g_, h_, min_weight_;
   std::int64_t total_count_;
 };

@@ -41,6 +41,21 @@ void add_any(Group<AnyCode> group, const target::Channels& channels, const Row* 
            });
 }
 
+void add_word(std::int64_t word, std::int64_t* wide) {
+  wide[0] += kernels::packed_h(word);
+  wide[1] += kernels::packed_g(word);
+}
+
+// Words to cells of two sums.
+template <class AnyCode>
+void add_words(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
+               std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  add_wide(group, 2, rows, begin, n, cells,
+           [words = channels.values()](std::int64_t* cell, std::int64_t row) {
+             add_word(words[row], cell);
+           });
+}
+
 // One-hot channels: a row updates W, the sum of its class and, if tracked, the count.
 template <class AnyCode>
 void add_classes(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
@@ -70,9 +85,10 @@ template <class AnyCode>
 void add_unpacked(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
                   std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const target::Target& target = channels.target();
-  const auto add = target.n_labels > 1 ? add_labels<AnyCode>
-                   : target.classes    ? add_classes<AnyCode>
-                                       : add_any<AnyCode>;
+  const auto add = target.n_labels > 1    ? add_labels<AnyCode>
+                   : target.classes       ? add_classes<AnyCode>
+                   : channels.has_words() ? add_words<AnyCode>
+                                          : add_any<AnyCode>;
   add(group, channels, rows, begin, n, cells);
 }
 
@@ -155,7 +171,7 @@ void WideGroups::add_rows(const HistogramLayout& layout, const target::Channels&
                           std::int64_t* cells) const {
   for (int group = 0; group < size(); ++group) {
     std::int64_t* const to = cells + layout.part_begin(layout.n_parts() - size() + group);
-    if (channels.is_packed())
+    if (channels.has_words() && layout.cell_size() == 1)
       kernels::active().add_packed_wide(codes(group), n_lanes_[group], channels.values(), rows,
                                         begin, n, to);
     else
@@ -164,15 +180,19 @@ void WideGroups::add_rows(const HistogramLayout& layout, const target::Channels&
   }
 }
 
-void add_wide_column(const data::WideColumn& wide, const target::Channels& channels,
+void add_wide_column(const data::WideColumn& wide, const target::Channels& channels, int size,
                      const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const std::int64_t* const values = channels.values();
   const target::Target& target = channels.target();
   const target::AddLabels add(channels);
-  const int size = channels.cell_size();
+  const bool are_words_in_wide_cells = channels.has_words() && size == 2;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
     std::int64_t* const cell = cells + std::int64_t{wide.codes[row]} * size;
+    if (are_words_in_wide_cells) {
+      add_word(values[row], cell);
+      continue;
+    }
     if (!target.classes) {
       for (int c = 0; c < size; ++c) cell[c] += values[row * size + c];
       continue;
@@ -196,9 +216,10 @@ void add_packed(const Codes& codes, const HistogramLayout& layout, int first, in
 void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int last,
               const target::Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
               std::int64_t* cells) {
-  if (channels.is_packed())
+  if (channels.has_words() && layout.cell_size() == 1)
     return add_packed(codes, layout, first, last, channels.values(), rows, begin, n, cells);
-  const bool has_sums = !channels.target().classes && channels.target().n_labels <= 1;
+  const bool has_sums =
+      !channels.target().classes && channels.target().n_labels <= 1 && !channels.has_words();
   for (int g = first; g < last; ++g) {
     std::int64_t* const to = cells + layout.part_begin(g);
     if (has_sums)  // a row's integers are added to the cell as vectors
@@ -215,7 +236,8 @@ void add_wide_columns(const data::Categories& categories, const HistogramLayout&
                       std::int64_t n, std::int64_t* cells) {
   for (const data::WideColumn& wide : categories.wide)
     if (!wide.is_number)
-      add_wide_column(wide, channels, rows, begin, n, cells + layout.column_begin(wide.column));
+      add_wide_column(wide, channels, layout.cell_size(), rows, begin, n,
+                      cells + layout.column_begin(wide.column));
 }
 
 void add_rows(const Codes& codes, const data::Categories& categories, const HistogramLayout& layout,

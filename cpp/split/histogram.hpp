@@ -81,7 +81,7 @@ class WideGroups {
 };
 
 // Adds rows to the cells of groups [first, last), all of one tile. `rows` null: rows begin .. begin
-// + n - 1 of the table.
+// + n - 1 of the table. Words are added to packed or to wide cells, whatever the layout has.
 void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int last,
               const target::Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
               std::int64_t* cells);
@@ -92,7 +92,7 @@ void add_packed(const Codes& codes, const HistogramLayout& layout, int first, in
                 std::int64_t* cells);
 
 // Adds rows to the cells of one category with wide codes; `cells` are its own, by bin.
-void add_wide_column(const data::WideColumn& wide, const target::Channels& channels,
+void add_wide_column(const data::WideColumn& wide, const target::Channels& channels, int cell_size,
                      const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
 
 // The same for all categories with wide codes.

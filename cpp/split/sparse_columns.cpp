@@ -234,17 +234,20 @@ void SparseColumns::add_block(const Block& block, const std::int64_t* words, con
   }
 }
 
-void SparseColumns::complete(int group, const HistogramLayout& layout, std::int64_t total,
+void SparseColumns::complete(int group, const HistogramLayout& layout, const std::int64_t* total,
                              std::int64_t* cells) const {
   if (!has_lists_[group]) return;
+  const int size = layout.cell_size(), width = lanes * size;  // integers of a cell and of a bin
   auto* const bins = reinterpret_cast<std::uint64_t*>(cells + layout.part_begin(group));
-  std::uint64_t sums[lanes] = {};
+  std::uint64_t sums[2 * lanes] = {};
   for (int bin = 0; bin <= layout.bins_of(group); ++bin)
-    for (int lane = 0; lane < lanes; ++lane) sums[lane] += bins[bin * lanes + lane];
+    for (int i = 0; i < width; ++i) sums[i] += bins[bin * width + i];
   const int n_lanes = std::min(lanes, n_columns_ - group * lanes);
   for (int lane = 0; lane < n_lanes; ++lane) {
     const auto usual = static_cast<Code>(usual_[group] >> (8 * lane));
-    bins[usual * lanes + lane] += static_cast<std::uint64_t>(total) - sums[lane];
+    for (int c = 0; c < size; ++c)
+      bins[usual * width + lane * size + c] +=
+          static_cast<std::uint64_t>(total[c]) - sums[lane * size + c];
   }
 }
 

@@ -36,8 +36,8 @@ class SparseColumns {
   // Mean number of additions for each row, of lists and of the codes of other groups.
   double additions_per_row() const { return additions_per_row_; }
 
-  // Sets the cells of a group's usual codes to `total` minus the other codes.
-  void complete(int group, const HistogramLayout& layout, std::int64_t total,
+  // Sets the cells of a group's usual codes to `total`, a cell, minus the other codes.
+  void complete(int group, const HistogramLayout& layout, const std::int64_t* total,
                 std::int64_t* cells) const;
 
  private:

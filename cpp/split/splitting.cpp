@@ -1,6 +1,7 @@
 #include "split/splitting.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "split/category_search.hpp"
 
@@ -12,11 +13,13 @@ constexpr double none = -std::numeric_limits<double>::infinity();
 }  // namespace
 
 kernels::PackedNode packed_node(const target::Channels& channels, const SplitLimits& limits,
-                                std::int64_t total, const Bounds& bounds) {
+                                const std::int64_t* total, const Bounds& bounds) {
   kernels::PackedNode node;
   const double step = channels.packed_weight_step();
   const auto min_count = static_cast<double>(limits.min_samples_leaf);
-  node.total = total;
+  node.cell_size = channels.cell_size();
+  node.g = kernels::g_of(total, node.cell_size);
+  node.h = kernels::h_of(total, node.cell_size);
   node.l2 = limits.penalty.l2 / step;
   // If h counts copies, it decides by itself.
   node.min_weight =
@@ -35,7 +38,7 @@ kernels::PackedNode packed_node(const target::Channels& channels, const SplitLim
 PackedSearch::PackedSearch(const Codes& codes, const data::Categories& categories,
                            const HistogramLayout& layout, const target::Channels& channels,
                            const SplitLimits& limits, const std::uint8_t* has_missing,
-                           std::int64_t total, const Bounds& bounds)
+                           const std::int64_t* total, const Bounds& bounds)
     : codes_(codes),
       categories_(categories),
       layout_(layout),
@@ -107,7 +110,7 @@ kernels::LevelScores PackedSearch::score_levels(int part, int lane, const std::i
   const double mean = PackedLevels(channels_, node_, -1).mean_weight();
   return kernels::active().search_levels(
       {cells + layout_.column_begin(column), counts ? counts + lane : nullptr,
-       layout_.stride_of(column), n_levels},
+       layout_.stride_of(column), count_stride_of(column), n_levels},
       {limits.least_weight(n_levels, mean), limits.few, limits.smooth_rows * mean,
        limits.l2_rows * mean},
       node_);
@@ -117,15 +120,15 @@ CategoryBest PackedSearch::search_categorical(int part, int lane, const std::int
                                               const std::int64_t* counts,
                                               const kernels::PackedNode& node) const {
   const int column = column_of(part, lane);
-  const std::int64_t stride = layout_.stride_of(column);
+  const std::int64_t count_stride = count_stride_of(column);
   const int n_levels = layout_.levels_of(column);
   std::int64_t total_count = counts ? 0 : -1;
   for (int code = 0; counts && code <= n_levels; ++code)
-    total_count += counts[lane + code * stride];
+    total_count += counts[lane + code * count_stride];
   PackedLevels levels(channels_, node, total_count);
   return CategorySearch(levels, limits_.category)
-      .search(cells + layout_.column_begin(column), stride, n_levels,
-              counts ? counts + lane : nullptr, stride);
+      .search(cells + layout_.column_begin(column), layout_.stride_of(column), n_levels,
+              counts ? counts + lane : nullptr, count_stride);
 }
 
 // Count the copies of a part's columns in which an unproven split might win. If these are many, all
@@ -135,13 +138,14 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
   // A few columns are counted one by one, more of them together with the others of their group.
   constexpr int few = 2;
   bool is_open[lanes] = {};
-  for (int lane = 0; lane < lanes_of(part); ++lane) is_open[lane] = bests.undecided[lane] >= score;
+  // Where nothing was found, nothing is open: a wide column has no cells among those of its group.
+  for (int lane = 0; lane < lanes_of(part); ++lane)
+    is_open[lane] = bests.undecided[lane] != none && bests.undecided[lane] >= score;
   const bool counts_all =
       part < codes_.n_groups() && std::count(is_open, is_open + lanes_of(part), true) > few;
   if (counts_all) std::fill_n(is_open, lanes, true);
   if (rows.elsewhere) return count_elsewhere(part, is_open, rows);
-  Copies counts;
-  counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
+  Copies counts = no_copies(part);
   const std::int64_t* const copies = channels_.target().copies;
   // Rows are `step` codes apart, the cells of a lane's bins `stride`.
   const auto count = [&](int lane, std::int64_t stride, const auto* codes, std::int64_t step) {
@@ -168,10 +172,16 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
   return counts;
 }
 
+PackedSearch::Copies PackedSearch::no_copies(int part) const {
+  const std::int64_t size = layout_.part_end(part) - layout_.part_begin(part);
+  Copies counts;
+  counts.cells.resize(static_cast<std::size_t>(size / layout_.cell_size()));
+  return counts;
+}
+
 PackedSearch::Copies PackedSearch::count_elsewhere(int part, const bool* is_counted,
                                                    const CountedRows& rows) const {
-  Copies counts;
-  counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
+  Copies counts = no_copies(part);
   std::copy_n(is_counted, lanes, counts.has);
   std::vector<int> columns, lane_of;
   for (int lane = 0; lane < lanes_of(part); ++lane) {
@@ -265,7 +275,7 @@ bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests
   std::uint16_t sides[max_value_bins + 1] = {};
   for (int code = 0; code <= n_levels; ++code) {
     const bool is_left = code == 0 ? sets.missing_left : data::in_set(sets.left.data(), code - 1);
-    sides[code] = column[code * stride] == 0 ? 256 : static_cast<std::uint16_t>(is_left);
+    sides[code] = any_of(column + code * stride) ? static_cast<std::uint16_t>(is_left) : 256;
   }
   std::int64_t left = 0, all = 0;
   unsigned seen = 0;
@@ -296,11 +306,11 @@ bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests
 bool PackedSearch::is_decided_by_sums(const Choice& cut, const std::int64_t* cells) const {
   if (categories_.holds(cut.column)) return false;
   const std::int64_t* const column = cells + layout_.column_begin(cut.column);
-  if (column[0] == 0) return has_missing_[cut.column] == 0;
-  std::int64_t right = 0;
+  if (!any_of(column)) return has_missing_[cut.column] == 0;
+  bool right = false;
   for (auto bin = static_cast<int>(cut.place / 2) + 1; bin <= layout_.levels_of(cut.column); ++bin)
-    right |= column[bin * layout_.stride_of(cut.column)];
-  return right != 0;
+    right |= any_of(column + bin * layout_.stride_of(cut.column));
+  return right;
 }
 
 // Count copies on both sides of a split until there are enough.
@@ -331,7 +341,7 @@ bool PackedSearch::leaves_enough(const Choice& cut, const CountedRows& rows) con
   return std::min(left, all - left) >= limits_.min_samples_leaf;
 }
 
-// The copies of all columns in the layout of the histogram, if that takes fewer additions than
+// The copies of all columns in the layout of packed cells, if that takes fewer additions than
 // counting the columns in which an unproven split might win; else nothing.
 std::vector<std::int64_t> PackedSearch::count_all(const std::vector<kernels::LaneBests>& bests,
                                                   double score, const CountedRows& rows) const {
@@ -340,7 +350,7 @@ std::vector<std::int64_t> PackedSearch::count_all(const std::vector<kernels::Lan
     n_open += std::count_if(best.undecided, best.undecided + lanes,
                             [&](double one) { return one != none && one >= score; });
   if (static_cast<double>(n_open) <= rows.additions_per_row) return {};
-  std::vector<std::int64_t> cells(static_cast<std::size_t>(layout_.size()));
+  std::vector<std::int64_t> cells(static_cast<std::size_t>(layout_.size() / layout_.cell_size()));
   rows.all_columns(cells.data());
   return cells;
 }
@@ -358,8 +368,8 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
     if (!all.empty() && part < codes_.n_groups()) {
-      counts[part].cells.assign(all.begin() + layout_.part_begin(part),
-                                all.begin() + layout_.part_end(part));
+      counts[part].cells.assign(all.begin() + layout_.part_begin(part) / layout_.cell_size(),
+                                all.begin() + layout_.part_end(part) / layout_.cell_size());
       std::fill_n(counts[part].has, lanes, true);
     } else {
       counts[part] = count_copies(part, bests[part], score, rows);
@@ -386,12 +396,10 @@ double true_gain(const target::Channels& channels, double gain) {
 
 Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
                   const target::Channels& channels, const SplitLimits& limits) {
-  const double parent = node.score(static_cast<double>(kernels::packed_g(node.total)),
-                                   static_cast<double>(kernels::packed_h(node.total)) + node.l2);
-  const double gain = 0.5 * (score - parent);
+  const double gain = 0.5 * (score - node.score());
   best.gain = true_gain(channels, gain);
   const bool worth =
-      limits.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits.min_gain);
+      limits.takes_any_gain() || (gain > 0.5e-13 * std::abs(score) && best.gain > limits.min_gain);
   return worth ? std::move(best) : Split{};
 }
 
@@ -423,17 +431,22 @@ void PackedSearch::place(int lane, std::int64_t place, const std::int64_t* cells
   best.bin = static_cast<int>(place / 2);
   best.missing_left = place % 2 != 0;
   const std::int64_t* const column = cells + layout_.column_begin(best.column);
-  const std::int64_t* const copies = counts ? counts + lane : column;
+  const std::int64_t* const copies = counts ? counts + lane : nullptr;
   const std::int64_t stride = layout_.stride_of(best.column);
+  const std::int64_t count_stride = count_stride_of(best.column);
+  const auto has_rows = [&](int bin) {
+    return any_of(column + bin * stride) || (copies && copies[bin * count_stride] != 0);
+  };
   const int n_bins = layout_.levels_of(best.column);
-  std::int64_t left = 0, values_right = 0;
-  for (int bin = 1; bin <= best.bin; ++bin) left += column[bin * stride];
-  for (int bin = best.bin + 1; bin <= n_bins; ++bin)
-    values_right |= column[bin * stride] | copies[bin * stride];
-  if ((column[0] | copies[0]) == 0) {
+  std::int64_t left = 0;
+  bool values_right = false;
+  for (int bin = 1; bin <= best.bin; ++bin)
+    left += kernels::h_of(column + bin * stride, layout_.cell_size());
+  for (int bin = best.bin + 1; bin <= n_bins; ++bin) values_right |= has_rows(bin);
+  if (!has_rows(0)) {
     // No missing values in this node: at prediction time they go to the heavier child.
-    best.missing_left = kernels::packed_h(left) >= kernels::packed_h(node_.total - left);
-  } else if (values_right == 0) {
+    best.missing_left = left >= node_.h - left;
+  } else if (!values_right) {
     best.bin = n_bins;
   }
 }

@@ -254,17 +254,17 @@ class SplitSearch {
   std::vector<std::int64_t> left_, side_;
 };
 
-// The node parameters for searches over packed sums by the newton criterion; and the best split
+// The node parameters for searches over sums of words by the newton criterion; and the best split
 // with its gain if that is sufficient.
 kernels::PackedNode packed_node(const target::Channels& channels, const SplitLimits& limits,
-                                std::int64_t total, const Bounds& bounds);
+                                const std::int64_t* total, const Bounds& bounds);
 double true_gain(const target::Channels& channels, double gain);  // of one in units of the cells
 Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
                   const target::Channels& channels, const SplitLimits& limits);
 
 // The rows of a node, whose copies may have to be counted. If they lie elsewhere, `elsewhere` tells
 // their copies by the code of each of some columns. `all_columns` writes those of all columns that
-// are not wide in the layout of the histogram, at so many additions for each row.
+// are not wide in the layout of packed cells, at so many additions for each row.
 struct CountedRows {
   const Row* rows = nullptr;
   std::int64_t n = 0;
@@ -274,14 +274,14 @@ struct CountedRows {
   double additions_per_row = std::numeric_limits<double>::infinity();
 };
 
-// The same search for the newton criterion on packed cells, eight columns at once. Categorical
+// The same search for the newton criterion on sums of words, eight columns at once. Categorical
 // columns are searched one by one (category_search.hpp); a wide column is its own part.
 class PackedSearch {
  public:
   PackedSearch(const Codes& codes, const data::Categories& categories,
                const HistogramLayout& layout, const target::Channels& channels,
-               const SplitLimits& limits, const std::uint8_t* has_missing, std::int64_t total,
-               const Bounds& bounds);
+               const SplitLimits& limits, const std::uint8_t* has_missing,
+               const std::int64_t* total, const Bounds& bounds);
 
   // The best splits of those of a part's columns that are candidates.
   kernels::LaneBests search_part(int part, const std::int64_t* cells,
@@ -311,7 +311,7 @@ class PackedSearch {
       return column != other.column ? column < other.column : place < other.place;
     }
   };
-  // Copies in the cells of a part, for the columns that were counted.
+  // Copies in the cells of a part, one integer each, for the columns that were counted.
   struct Copies {
     std::vector<std::int64_t> cells;
     bool has[lanes] = {};
@@ -319,6 +319,14 @@ class PackedSearch {
 
   int lanes_of(int part) const { return layout_.lanes_of(part); }
   int column_of(int part, int lane) const { return layout_.column_of(part, lane); }
+  // The distance between the copies of a column's bins.
+  std::int64_t count_stride_of(int column) const {
+    return layout_.stride_of(column) / layout_.cell_size();
+  }
+  bool any_of(const std::int64_t* cell) const {
+    return (cell[0] | cell[layout_.cell_size() - 1]) != 0;
+  }
+  Copies no_copies(int part) const;
   // Calls visit(codes, stride) with the codes of a column, of one or two bytes.
   template <class Visit>
   void visit_codes(int column, Visit&& visit) const {

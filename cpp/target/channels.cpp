@@ -102,18 +102,19 @@ std::optional<Coarse> Channels::coarse_sums(const Row* rows, std::int64_t n_seen
 std::optional<Rounding> Channels::rounding(const Extremes& all,
                                            const std::optional<Coarse>& coarse) const {
   if (!coarse) return {};
-  const bool must = cells_ == Cells::packed || cells_ == Cells::ordered;
-  return rounding_for(all, *coarse, sum_exponent_, weight_exponent_, !has_weight(), must);
+  const Words words = cells_ == Cells::automatic ? Words::automatic
+                      : cells_ == Cells::blocks  ? Words::for_blocks
+                                                 : Words::for_packed_cells;
+  return rounding_for(all, *coarse, sum_exponent_, weight_exponent_, !has_weight(), words);
 }
 
 void Channels::write(const Extremes& all, const std::optional<Rounding>& rounding, const Row* rows,
                      std::int64_t n_seen, bool needs_count) {
-  is_packed_ = rounding.has_value();
-  if (is_packed_) {
-    totals_.assign(1, is_plain() ? pack_pairs(pairs(), *rounding, values_.data(), n_threads_)
-                                 : pack_repeated(*rounding, rows, n_seen));
-    return use_packed(*rounding, all);
-  }
+  has_words_ = rounding.has_value();
+  if (has_words_)
+    return use_words(*rounding, all,
+                     is_plain() ? pack_pairs(pairs(), *rounding, values_.data(), n_threads_)
+                                : pack_repeated(*rounding, rows, n_seen));
   if (target_.of_loss) keep_gradients(n_threads_);
   prepare_wide(all, rows, n_seen, needs_count);
 }
@@ -148,6 +149,7 @@ Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_threads) cons
           if (largest > 0.0) part.least = std::min(part.least, largest);
         }
         part.copies += copies_of(row);
+        part.most_copies = std::max(part.most_copies, copies_of(row));
       },
       [&](const Extremes& part) { all.take(part); });
   return all;
@@ -185,31 +187,37 @@ Coarse Channels::coarse_of_repeated(const Row* rows, std::int64_t n) const {
   return coarse;
 }
 
-std::int64_t Channels::pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n) {
+WordSums Channels::pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n) {
   const FixedPoint sum_fixed = rounding.sum(), weight_fixed = rounding.weight();
-  std::int64_t total = 0;
+  WordSums total;
   reduce_rows(
-      rows, n, n_threads_, std::int64_t{0},
-      [&](std::int64_t& part, Row row) {
+      rows, n, n_threads_, WordSums{},
+      [&](WordSums& part, Row row) {
         const std::int64_t h = target_.weight ? weight_fixed(target_.weight[row]) : 1;
         values_[row] = copies_of(row) * kernels::pack(sum_fixed(sum_of_row(0, row)), h);
-        part += values_[row];
+        part.add({kernels::packed_g(values_[row]), kernels::packed_h(values_[row])});
       },
-      [&](std::int64_t part) { total += part; });
+      [&](const WordSums& part) { total.add(part); });
   return total;
 }
 
-void Channels::use_packed(const Rounding& rounding, const Extremes& all) {
+void Channels::use_words(const Rounding& rounding, const Extremes& all, const WordSums& totals) {
+  rows_of_block_ = rounding.rows_of_block;
+  cell_size_ = rows_of_block_ > 0 ? 2 : 1;
+  if (cell_size_ == 1)
+    totals_.assign(1, kernels::pack(totals.g, totals.h));
+  else
+    totals_ = {totals.h, totals.g};
   const bool counts_copies = !has_weight();
   packed_sum_exponent_ = -rounding.sum().shift;
   weight_step_ = counts_copies ? 1.0 : scale_by_power(1.0, -rounding.weight().shift);
   packed_most_weight_ = counts_copies ? 1 : rounding.weight()(all.weight);
-  cell_size_ = 1;
   count_index_ = -1;
 }
 
 void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n,
                             bool needs_count) {
+  rows_of_block_ = 0;
   const int n_channels = target_.n_channels, bits = wide_bits(all.copies);
   const bool counts_copies = target_.weight == nullptr, own_count = needs_count && !counts_copies;
   const FixedPoint weight_fixed(weight_exponent_, counts_copies ? 0 : bits);

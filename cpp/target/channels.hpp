@@ -35,9 +35,10 @@ struct Target {
 };
 
 // Layout of a histogram cell. `packed`: gradient and hessian in one 64-bit word. `wide`: one 64-bit
-// integer for W, one for each S and, if needed and not implied by W, one for the copies. `ordered`:
-// words as in packed cells, but no histogram; see ordered_search.hpp.
-enum class Cells { automatic, packed, wide, ordered };
+// integer for W, one for each S and, if needed and not implied by W, one for the copies. `blocks`:
+// one for W and one for S, but rows have words as in packed cells; see split/word_blocks.hpp.
+// `ordered`: the words of packed cells, but no histogram; see ordered_search.hpp.
+enum class Cells { automatic, packed, blocks, wide, ordered };
 
 // Penalty and bounds for sums in units of 2^unit.
 inline Penalty in_units(Penalty penalty, const Bounds& bounds, int unit) {
@@ -52,7 +53,7 @@ class Channels {
   // integer sums, so row order does not matter. Wide: no sum can reach 2^62, and a step is at most
   // 2^(floor(log2(copies)) - 60) of the largest value. Packed (one channel only): chosen if a step
   // is at most 2^-8 of the root mean square of S and of the mean of W; sums of g and of h each fit
-  // 32 bits.
+  // 32 bits. Otherwise in blocks, if that holds for the sums of the rows of a block.
   void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
                bool needs_count, Cells cells, int n_threads);
 
@@ -71,7 +72,11 @@ class Channels {
   // Reuse the prepared rows for another base estimator.
   void set_member(std::uint64_t member) { target_.member = member; }
 
-  bool is_packed() const { return is_packed_; }
+  // Whether the integers of a row are g and h in one word; and whether their cells are packed, too.
+  bool has_words() const { return has_words_; }
+  bool has_packed_cells() const { return cell_size_ == 1; }
+  // How many rows may be added to a packed cell; 0: all, as cells are packed, or none.
+  std::int64_t rows_of_block() const { return rows_of_block_; }
   // Each row has one unweighted number and occurs at most once: see packing.hpp.
   bool is_plain() const { return is_plain_; }
   int cell_size() const { return cell_size_; }  // in 64-bit integers
@@ -98,8 +103,8 @@ class Channels {
     return target::in_units(penalty, bounds, sum_exponent_);
   }
 
-  // Packed cells: the weight of one step of h, the binary logarithm of one step of g, and the
-  // maximum steps of h per copy.
+  // Words: the weight of one step of h, the binary logarithm of one step of g, and the maximum
+  // steps of h per copy.
   double packed_weight_step() const { return weight_step_; }
   int packed_sum_exponent() const { return packed_sum_exponent_; }
   std::int64_t packed_most_weight() const { return packed_most_weight_; }
@@ -107,22 +112,24 @@ class Channels {
   // The channel of monotonic constraints: the only target, or the second of two classes.
   int directed() const { return n_channels() - 1; }
 
-  // W and S of a channel in their own units, from a cell of either layout; packed cells have one
-  // channel.
+  // The steps of W in a cell of any layout.
+  std::int64_t heaviness(const std::int64_t* cell) const { return kernels::h_of(cell, cell_size_); }
+
+  // W and S of a channel in their own units, from a cell of any layout; words have one channel.
   double true_weight(const std::int64_t* cell) const {
-    return is_packed_ ? static_cast<double>(kernels::packed_h(*cell)) * weight_step_
-                      : weight_of(cell);
+    return static_cast<double>(heaviness(cell)) * weight_step_;
   }
   double true_sum(const std::int64_t* cell, int channel = 0) const {
-    if (is_packed_)
-      return scale_by_power(static_cast<double>(kernels::packed_g(*cell)), packed_sum_exponent_);
+    if (has_words_)
+      return scale_by_power(static_cast<double>(kernels::g_of(cell, cell_size_)),
+                            packed_sum_exponent_);
     return scale_by_power(sum_of(cell, channel), sum_exponent_);
   }
 
   // Mean weight of one copy, in the units of weight_of.
   double mean_weight() const {
-    const std::int64_t total = is_packed_ ? totals_[0] & 0xffffffff : totals_[0];
-    return static_cast<double>(total) * weight_step_ / static_cast<double>(n_copies_);
+    return static_cast<double>(heaviness(totals_.data())) * weight_step_ /
+           static_cast<double>(n_copies_);
   }
 
   // Number of copies among the rows.
@@ -180,16 +187,16 @@ class Channels {
         cell[c] += values_[static_cast<std::size_t>(rows[i]) * cell_size_ + c];
   }
 
-  // Wide, class targets: [rows] the weight. Wide, others: [rows][cell_size]. Packed: [rows] the
-  // word. All multiplied by the copies.
+  // Class targets: [rows] the weight. Words: [rows] the word. Others: [rows][cell_size]. All
+  // multiplied by the copies.
   const std::int64_t* values() const { return values_.data(); }
 
  private:
   Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
   Coarse coarse_of_repeated(const Row* rows, std::int64_t n) const;
-  std::int64_t pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n);
+  WordSums pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n);
   void keep_gradients(int n_threads);
-  void use_packed(const Rounding& rounding, const Extremes& all);
+  void use_words(const Rounding& rounding, const Extremes& all, const WordSums& totals);
   void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count);
   std::vector<FixedPoint> exact_scales(const Row* rows, std::int64_t n) const;
   void add_exact_row(Row row, Int128* totals) const;
@@ -223,13 +230,13 @@ class Channels {
   Cells cells_ = Cells::automatic;
   int n_threads_ = 1;
   std::int64_t n_rows_ = 0, n_copies_ = 1;
-  bool may_pack_ = false, is_packed_ = false, is_plain_ = false, rows_occur_once_ = false;
+  bool may_pack_ = false, has_words_ = false, is_plain_ = false, rows_occur_once_ = false;
   bool has_small_numbers_ = false, has_small_rows_ = false;
   double least_sum_ = 0.0;     // rows below this are small
   double least_weight_ = 0.0;  // rows below this are negligible
   int cell_size_ = 2, count_index_ = -1;
   int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;
-  std::int64_t packed_most_weight_ = 1;
+  std::int64_t packed_most_weight_ = 1, rows_of_block_ = 0;
   double weight_step_ = 1.0, sum_step_ = 1.0;
   int weight_shift_ = 0;
   FixedPoint exact_weight_fixed_;

@@ -100,6 +100,12 @@ struct GrowingTree {
     return totals.data() + static_cast<std::int64_t>(node) * channels.cell_size();
   }
   const Row* rows_of(int node) const { return rows.at(nodes[node].begin); }
+  // S of a channel of a node from its exact totals, for its value as a leaf.
+  double exact_sum_of(int node, const Int128* sums, int channel) const {
+    return parts ? channels.exact_sum(sums, channel)
+                 : channels.leaf_sum(rows_of(node), nodes[node].n_rows(), sums, channel);
+  }
+
   std::int64_t copies_in(int node) const {
     if (const int count = channels.count_index(); count >= 0) return totals_of(node)[count];
     if (parts) return nodes[node].n_rows();

@@ -48,7 +48,7 @@ class Parts {
   // Number of rows of a node by the codes of each column, one column after another.
   virtual std::vector<std::int64_t> copies_by_code(int node) = 0;
 
-  // End a tree: exact W and S of each leaf, [leaf][2]. leaf_of_node: -1 if a node is no leaf.
+  // Exact W and S of some nodes, of all leaves at the end: [leaf][2]. leaf_of_node: -1 if not one.
   virtual std::vector<Int128> sums_of_leaves(const std::vector<int>& leaf_of_node,
                                              std::int64_t n_leaves) = 0;
 };

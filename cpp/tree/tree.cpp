@@ -94,13 +94,9 @@ class Writer {
       tree.gain.push_back(std::max(0.0, scale_by_power(gain, criteria::gain_exponent<C>(unit))));
       Penalty here = penalty;
       here.bounds = node.bounds;
-      for (int k = 0; is_leaf && k < n_channels; ++k) {
-        const double sum = growing_tree_.parts
-                               ? channels_.exact_sum(totals(i), k)
-                               : channels_.leaf_sum(growing_tree_.rows.at(node.begin),
-                                                    node.n_rows(), totals(i), k);
-        tree.value.push_back(C::leaf_value(sum, weight, here));
-      }
+      for (int k = 0; is_leaf && k < n_channels; ++k)
+        tree.value.push_back(
+            C::leaf_value(growing_tree_.exact_sum_of(i, totals(i), k), weight, here));
       if (is_leaf)
         clip_to_bounds(tree.value.data() + tree.value.size() - n_channels, n_channels, node.bounds);
     }
@@ -229,6 +225,32 @@ Tree write_tree(const GrowingTree& growing_tree, std::string_view criterion, con
   criteria::AllCriteria::with_name(
       criterion, [&]<criteria::Criterion C>(C) { tree = writer.write<C>(penalty); });
   return tree;
+}
+
+std::vector<Int128> exact_totals(const GrowingTree& growing_tree, const std::vector<int>& nodes,
+                                 int n_threads) {
+  const auto n_nodes = static_cast<std::int64_t>(nodes.size());
+  if (growing_tree.parts) {
+    std::vector<int> place(growing_tree.nodes.size(), -1);
+    for (std::int64_t i = 0; i < n_nodes; ++i) place[nodes[i]] = static_cast<int>(i);
+    return growing_tree.parts->sums_of_leaves(place, n_nodes);
+  }
+  const std::int64_t size = 1 + growing_tree.channels.n_channels();
+  std::vector<Int128> totals(static_cast<std::size_t>(n_nodes * size), 0);
+  std::mutex lock;
+  for (std::int64_t i = 0; i < n_nodes; ++i) {
+    const Row* const rows = growing_tree.rows_of(nodes[i]);
+    const std::int64_t n = growing_tree.nodes[nodes[i]].n_rows();
+    const std::int64_t block = rows_of_task(n, n_threads);
+    parallel_for((n + block - 1) / block, n_threads, [&](std::int64_t task, int) {
+      std::vector<Int128> own(static_cast<std::size_t>(size), 0);
+      growing_tree.channels.add_exact(rows + task * block, std::min(block, n - task * block),
+                                      own.data());
+      const std::scoped_lock hold(lock);
+      for (std::int64_t t = 0; t < size; ++t) totals[i * size + t] += own[t];
+    });
+  }
+  return totals;
 }
 
 void part_unseen_rows(const Tree& tree, const std::vector<Partition::Test>& tests,

@@ -74,6 +74,11 @@ struct Tree {
   const std::uint64_t* words_of(std::int32_t set) const { return words.data() + first_word[set]; }
 };
 
+// W and S of each channel of some nodes from the doubles of their rows: [i][1 + n_channels]. Those
+// in cells are rounded, by a step that depends on the layout of cells.
+std::vector<Int128> exact_totals(const GrowingTree& growing_tree, const std::vector<int>& nodes,
+                                 int n_threads);
+
 // Convert a finished growing tree to arrays, and write the leaf of every row it holds. Weights,
 // gains and values come from the doubles of the rows, not from the searched sums.
 Tree write_tree(const GrowingTree& growing_tree, std::string_view criterion, const Penalty& penalty,

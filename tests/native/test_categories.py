@@ -296,15 +296,16 @@ def test_a_set_that_is_proven_beside_columns_that_must_be_counted(seed: int) -> 
     hessian = np.where(rng.random(n) < 0.05, 16.0, 1.0)
     # Too few rows for a leaf promise most: their column must be counted, and loses.
     numbers[0][:12], gradient[0, :12] = 9, 100
-    packed, wide = (
+    packed, blocks, wide = (
         TreeGrower(
             binned,
             "newton",
             TreeLimits(max_leaf_nodes=31, min_samples_leaf=20, min_gain=0.0, cells=cells),
             n_threads=1,
         ).on_sums(gradient, hessian, None)
-        for cells in ("packed", "wide")
+        for cells in ("packed", "blocks", "wide")
     )
-    assert sets_of(packed) == sets_of(wide)
-    assert packed.feature.tolist() == wide.feature.tolist()
-    assert packed.threshold.tolist() == wide.threshold.tolist()
+    for words in (packed, blocks):
+        assert sets_of(words) == sets_of(wide)
+        assert words.feature.tolist() == wide.feature.tolist()
+        assert words.threshold.tolist() == wide.threshold.tolist()

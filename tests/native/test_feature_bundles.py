@@ -42,7 +42,7 @@ def target_of(table: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["one of forty", "flags", "missing", "too many"])
 @pytest.mark.parametrize("copies", [None, np.arange(N) % 3])
-@pytest.mark.parametrize("cells", ["packed", "wide"])
+@pytest.mark.parametrize("cells", ["packed", "blocks", "wide"])
 def test_same_tree_as_column_by_column(kind: str, copies: np.ndarray | None, cells: str) -> None:
     table = table_of(kind)
     gradient = target_of(table)

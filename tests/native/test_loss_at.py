@@ -17,6 +17,7 @@ N = 17_000
 LIMITS = [
     TreeLimits(max_leaf_nodes=15, min_samples_leaf=20, min_gain=0.0),
     TreeLimits(max_leaf_nodes=15, min_samples_leaf=20, min_gain=0.0, cells="packed"),
+    TreeLimits(max_leaf_nodes=15, min_samples_leaf=20, min_gain=0.0, cells="blocks"),
     TreeLimits(max_leaf_nodes=15, min_samples_leaf=20, min_gain=0.0, cells="wide"),
     # So many leaves are added up one by one, and ends of pure nodes are looked for.
     TreeLimits(max_leaf_nodes=300, max_depth=12, min_gain=-math.inf, cells="packed"),

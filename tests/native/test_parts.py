@@ -120,7 +120,7 @@ def test_trees_of_random_tables(seed: int) -> None:
         min_child_weight=1e-3,
         min_gain=0.0,
         l2=float(seed % 2),
-        cells=("automatic", "wide", "packed")[int(rng.integers(0, 3))],
+        cells=("automatic", "wide", "packed", "blocks")[int(rng.integers(0, 4))],
     )
     grower = TreeGrower(binned, "newton", limits, n_threads=1)
     of_rows = None if hessian is None else hessian[np.newaxis]
@@ -141,8 +141,8 @@ def test_expected_scales_give_the_answers_of_two_questions(cells: str) -> None:
     binned = bin_rows(Rows(rng.normal(size=(500, 3)), np.zeros(500)), max_bins=9, n_threads=1)
     assert isinstance(binned, BinnedTable)
     gradient, hessian = rng.normal(size=500), rng.random(500)
-    rounding = np.array([2, 0, 12, 12] if cells == "automatic" else [], dtype=np.int64)
-    scales = np.array([0.99, 3.9, 0.0]), 500, rounding, False
+    rounding = np.array([2, 0, 12, 12, 0] if cells == "automatic" else [], dtype=np.int64)
+    scales = np.array([0.99, 3.9, 0.0, 1.0]), 500, rounding, False
     asked, expected = (part_of(binned, slice(0, 500)) for _ in range(2))
     asked.look(gradient, hessian, "automatic")
     want = *asked.coarse_sums(*scales[:2]), *asked.write(*scales)
@@ -162,7 +162,7 @@ def test_expected_scales_that_are_too_small_are_harmless() -> None:
     binned = bin_rows(Rows(X, np.zeros(n)), max_bins=9, n_threads=1)
     assert isinstance(binned, BinnedTable)
     part, hessian = part_of(binned, slice(0, n)), np.full(n, 0.9)
-    scales = np.array([0.9, 0.9, 0.0]), n, np.array([0, 0, 30, 31]), False
+    scales = np.array([0.9, 0.9, 0.0, 1.0]), n, np.array([0, 0, 30, 31, 0]), False
     for gradient in (np.full(n, 0.9), np.full(n, -1e300), np.full(n, 1e-300)):
         part.look(gradient, hessian, "automatic")
         _, totals, root, n_useless = part.expect(*scales)
@@ -180,7 +180,7 @@ def test_expected_scales_that_are_too_small_are_harmless() -> None:
         most, copies = one.look(np.full(n, 0.9), hessian, "automatic")
         if one is part:
             one.expect(*scales)
-        right = most, int(copies[0]), np.array([0, 0, 14, 15]), False
+        right = most, int(copies[0]), np.array([0, 0, 14, 15, 0]), False
         answers.append((*one.coarse_sums(*right[:2]), *one.write(*right)))
     for a, b in zip(*answers, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -243,8 +243,16 @@ def test_wrong_questions_are_refused() -> None:
         part.look(np.zeros(8), None, "automatic")
     most, copies = part.look(np.arange(9.0), None, "automatic")
     part.coarse_sums(most, int(copies[0]))
-    with pytest.raises(ValueError, match="four numbers"):
+    with pytest.raises(ValueError, match="five numbers"):
         part.write(most, 9, np.zeros(3, dtype=np.int64), False)
+    for wrong, message in [
+        (most[:3], "four numbers"),
+        (most * [1, 1, 1, 0], "copies are out of range"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            part.coarse_sums(wrong, 9)
+    with pytest.raises(ValueError, match="rounding is out of range"):
+        part.write(most, 9, np.array([4, 0, 9, 0, -1]), False)
     part.write(most, 9, np.zeros(0, dtype=np.int64), False)
     with pytest.raises(ValueError, match="unknown node"):
         part.add_rows(1)
@@ -259,46 +267,3 @@ def test_wrong_questions_are_refused() -> None:
     divide(0, 1, 0, 2, 0, 1, 1)
     with pytest.raises(ValueError, match="leaf is out of range"):
         part.sums_of_leaves([-1, 0, 2], 2, np.zeros(9, dtype=np.int32))
-
-
-def test_sums_of_many_rows_use_the_last_bits_of_packed_cells() -> None:
-    """Steps would be too large for these rows if the last bit of each half were left unused."""
-    n = 2**22 + 2**18
-    rng = np.random.default_rng(7)
-    column = rng.integers(0, 8, n).astype(np.float32)
-    binned = bin_rows(Rows(column[:, np.newaxis], np.zeros(n)), max_bins=255, n_threads=1)
-    assert isinstance(binned, BinnedTable)
-    gradient = np.where(rng.random(n) < 0.45 + 0.02 * (column > 2), 0.95, -0.95)
-    hessian = np.full(n, 0.95)
-    written: list[tuple[Any, Any]] = []
-
-    class Written:
-        """A part that tells the rounding that it was given, and its sums."""
-
-        def __init__(self, part: Any) -> None:
-            self._part = part
-
-        def write(self, *arguments: Any) -> Any:
-            answer = self._part.write(*arguments)
-            written.append((arguments[2], answer))
-            return answer
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._part, name)
-
-    limits = TreeLimits(max_leaf_nodes=4, min_samples_leaf=1, min_gain=0.0)
-    parts = [0, n // 3, n]
-    of_slices = part_of
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "part_of", lambda *given: Written(of_slices(*given)))
-        arrays, leaf = grown_on_parts(binned, parts, gradient, hessian, limits)
-    (rounding, first), (_, second) = written
-    assert rounding.tolist() == [0, 0, 9, 9]
-    sums = [np.rint(np.ldexp(one, 9)).astype(np.int64).sum() for one in (gradient, hessian)]
-    assert sums[1] > 2**31
-    assert first[0][0] + second[0][0] == (sums[0] << 32) + sums[1]
-    wide = TreeLimits(max_leaf_nodes=4, min_samples_leaf=1, min_gain=0.0, cells="wide")
-    want, leaf_of_wide = grown_on_parts(binned, parts, gradient, hessian, wide)
-    for name in ("feature", "threshold", "value"):
-        np.testing.assert_array_equal(arrays[name], want[name])
-    np.testing.assert_array_equal(leaf, leaf_of_wide)

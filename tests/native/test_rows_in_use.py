@@ -16,6 +16,7 @@ N, N_USED = 40_000, 33_001
 
 LIMITS = {
     "packed": TreeLimits(max_leaf_nodes=15, min_samples_leaf=20, min_gain=0.0, cells="packed"),
+    "blocks": TreeLimits(max_leaf_nodes=15, min_samples_leaf=20, min_gain=0.0, cells="blocks"),
     "wide": TreeLimits(max_leaf_nodes=15, min_samples_leaf=20, min_gain=0.0, cells="wide"),
     "many leaves": TreeLimits(max_leaf_nodes=600, min_gain=0.0),
     "symmetric": TreeLimits(max_leaf_nodes=16, min_gain=0.0, growth="symmetric"),

@@ -1,4 +1,4 @@
-"""The searches over one node's packed cells, on every instruction set, and naive twins.
+"""The searches over one node's cells of sums of words, on every instruction set, and naive twins.
 
 Twins do the arithmetic of the core in its order, so that scores are compared bit for bit.
 """
@@ -40,6 +40,13 @@ def random_node(rng, total: int, **more: float) -> dict:
         "upper": np.inf,
     }
     return {"total": int(total), "limits": limits | more}
+
+
+def in_layout(cells: np.ndarray, is_wide: bool) -> np.ndarray:
+    """Packed cells, one row per code, as they are or as pairs of h and g."""
+    if not is_wide:
+        return cells
+    return np.stack([cells & 0xFFFFFFFF, cells >> 32], axis=-1).reshape(len(cells), -1)
 
 
 def halves(cell: int) -> tuple[int, int]:
@@ -162,9 +169,17 @@ def test_bounds_and_directions_too(instructions, has_counts) -> None:
 
 def compared(instructions, cells, counts, n_bins, node, direction) -> int:
     """Whether the best splits of eight columns are those of the twin; how many have one."""
-    found = _native.search_cells(
-        cells, counts, **node, direction=direction, instructions=instructions
+    found, of_wide = (
+        _native.search_cells(
+            in_layout(cells, is_wide),
+            counts,
+            **node,
+            direction=direction,
+            instructions=instructions,
+        )
+        for is_wide in (False, True)
     )
+    np.testing.assert_array_equal(of_wide, found)
     n_found = 0
     for lane, n in enumerate(n_bins):
         own = None if counts is None else counts[: n + 1, lane].tolist()
@@ -198,7 +213,8 @@ def naive_gains(cells, counts, node: dict, direction: float | None, parent: floa
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("has_counts", [False, True])
 @pytest.mark.parametrize("is_directed", [False, True])
-def test_gains_of_several_nodes(instructions, has_counts, is_directed) -> None:
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_gains_of_several_nodes(instructions, has_counts, is_directed, is_wide) -> None:
     rng = np.random.default_rng([8, has_counts, is_directed])
     for has_missing in (True, False, True, True):
         n_bins = int(rng.choice([1, 7, 255]))
@@ -216,7 +232,7 @@ def test_gains_of_several_nodes(instructions, has_counts, is_directed) -> None:
             node = random_node(rng, cells[:, 0].sum(), **(bounds if is_directed else {}))
             parent = float(rng.random() * 20)
             sums, valued = _native.add_gains(
-                cells,
+                in_layout(cells, is_wide),
                 counts if has_counts else None,
                 **node,
                 direction=direction,
@@ -292,10 +308,12 @@ def test_sets_of_levels(instructions, has_counts, n_levels) -> None:
             "more_l2": float(rng.choice([0.0, 12.5])),
         }
         given = counts if has_counts else None
-        found = _native.search_levels(cells, given, **rules, **node, instructions=instructions)
         own = None if given is None else given.tolist()
         twin = naive_sets(cells.tolist(), own, rules, node)
-        assert found == (twin.score, twin.undecided)
+        for is_wide in (False, True):
+            asked = in_layout(cells[:, np.newaxis], is_wide)
+            found = _native.search_levels(asked, given, **rules, **node, instructions=instructions)
+            assert found == (twin.score, twin.undecided)
 
 
 def test_the_border_is_checked() -> None:

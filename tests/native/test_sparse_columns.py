@@ -56,7 +56,7 @@ def target_of(table: np.ndarray) -> np.ndarray:
 def grown(
     table: np.ndarray, cells: str, n_threads: int, copies: np.ndarray | None = None, bins: int = 255
 ) -> GrownTree:
-    """A tree of packed cells, which lists are of, or of wide ones, which they are not."""
+    """A tree of words, which lists are of, or of wide cells without them, which they are not."""
     binned = bin_rows(Rows(table, np.zeros(N)), max_bins=bins, n_threads=1)
     limits = TreeLimits(**LIMITS, cells=cells)
     grower = TreeGrower(binned, "newton", limits, n_threads=n_threads)
@@ -73,19 +73,22 @@ def test_same_tree_as_whole_columns(kind: str, copies: np.ndarray | None) -> Non
     expected = one_by_one.on_sums(target_of(table), None, copies)
     assert len(expected.value) > 10
     for n_threads in (1, 3):
-        assert_equal(grown(table, "packed", n_threads, copies), expected)
+        for cells in ("packed", "blocks"):
+            assert_equal(grown(table, cells, n_threads, copies), expected)
     assert_equal(grown(table, "wide", 1, copies), expected)
 
 
 def test_more_cells_than_two_bytes() -> None:
     table = table_of("many blocks")
-    assert_equal(grown(table, "packed", 2), grown(table, "wide", 2))
+    for cells in ("packed", "blocks"):
+        assert_equal(grown(table, cells, 2), grown(table, "wide", 2))
 
 
 @pytest.mark.parametrize("bins", [2, 7, 70])
 def test_few_bins(bins: int) -> None:
     table = table_of("missing")
-    assert_equal(grown(table, "packed", 2, bins=bins), grown(table, "wide", 2, bins=bins))
+    for cells in ("packed", "blocks"):
+        assert_equal(grown(table, cells, 2, bins=bins), grown(table, "wide", 2, bins=bins))
 
 
 @pytest.mark.parametrize("has_levels", [False, True])
@@ -136,4 +139,5 @@ def test_rows_of_rare_codes_are_counted_together(kind: str, copies: np.ndarray |
     expected = tree("wide", 1)
     assert len(expected.value) > 100
     for n_threads in (1, 3):
-        assert_equal(tree("packed", n_threads), expected)
+        for cells in ("packed", "blocks"):
+            assert_equal(tree(cells, n_threads), expected)

@@ -200,7 +200,7 @@ def test_more_histograms_than_are_kept() -> None:
         assert np.array_equal(getattr(trees[0], name), getattr(trees[1], name)), name
 
 
-@pytest.mark.parametrize("cells", ["packed", "wide"])
+@pytest.mark.parametrize("cells", ["packed", "blocks", "wide"])
 def test_same_tree_with_and_without_bundles(cells: str) -> None:
     """Rows that are not used make the table large enough for columns to be bundled."""
     rng = np.random.default_rng(7)

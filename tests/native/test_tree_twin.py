@@ -93,7 +93,7 @@ def test_hundreds_of_rows(criterion: str, seed: int) -> None:
     compare(criterion, seed, n=300, n_columns=5)
 
 
-@pytest.mark.parametrize("cells", ["packed", "automatic"])
+@pytest.mark.parametrize("cells", ["packed", "blocks", "automatic"])
 @pytest.mark.parametrize("n_columns", [1, 8, 9, 20])
 def test_packed_cells(cells: str, n_columns: int) -> None:
     for seed in range(15):

@@ -52,7 +52,7 @@ def target_of(table: np.ndarray) -> np.ndarray:
     return np.rint(np.clip(4 * known.sum(axis=1) + rng.normal(size=N), -30, 30))[np.newaxis]
 
 
-@pytest.mark.parametrize("cells", ["packed", "wide"])
+@pytest.mark.parametrize("cells", ["packed", "blocks", "wide"])
 @pytest.mark.parametrize(("n_columns", "wide"), [(5, [1, 2]), (5, range(5)), (19, range(1, 19))])
 def test_same_trees_as_byte_codes(n_columns: int, wide: Any, cells: str) -> None:
     table = table_of(n_columns, n_columns)

@@ -292,10 +292,10 @@ def _between_levels(columns: Table, n_levels: NDArray[np.int64]) -> tuple[Table,
 def mass_of(weight: Floats | None) -> NDArray[np.int64] | None:
     """Convert weights to proportional integers; None means equal weights.
 
-    Exact if all weights are multiples of a power of two, else rounded to 30 bits.
+    Exact if all weights are multiples of a power of two, else rounded to 30 bits, but not to 0.
 
-    >>> mass_of(np.array([0.5, 1.0])).tolist()
-    [1, 2]
+    >>> mass_of(np.array([0.5, 1.0, 0.0])).tolist()
+    [1, 2, 0]
     """
     if weight is None:
         return None
@@ -304,5 +304,5 @@ def mass_of(weight: Floats | None) -> NDArray[np.int64] | None:
         return found[0]
     # Scaling by a power of two is exact, so that the result is the same on every machine.
     scaled = np.ldexp(weight, MASS_BITS - np.frexp(weight.max())[1])
-    mass: NDArray[np.int64] = np.maximum(1, np.rint(scaled)).astype(np.int64)
+    mass: NDArray[np.int64] = np.maximum(weight > 0, np.rint(scaled)).astype(np.int64)
     return mass

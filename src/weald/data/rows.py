@@ -180,13 +180,13 @@ def rows_of_weight(y: object, sample_weight: object) -> NDArray[np.bool_]:
 def whole_multiples(weight: Floats) -> tuple[NDArray[np.int64], float] | None:
     """Express weights as integer multiples of the largest power of two that divides them all.
 
-    None if the sum of the integers would be too large for exact sums.
+    None if the sum of the integers would be too large for exact sums. Weights of 0 stay 0.
 
     >>> copies, unit = whole_multiples(np.array([0.5, 1.5]))
     >>> copies.tolist(), unit
     ([1, 3], 0.5)
     """
-    unit = unit_exponent(weight)
+    unit = unit_exponent(weight[weight > 0])
     with np.errstate(over="ignore"):
         whole = np.ldexp(weight, -unit)
     if not whole.sum() <= MOST_COPIES:

@@ -25,9 +25,9 @@ class TreeLimits:
     The gain of a split, or of a symmetric level, must exceed `min_gain`; minus infinity grows the
     tree until its leaves are pure, including splits without gain. `prune_gain` removes splits that
     gain no more than this from the grown tree, bottom-up. `l1` and `l2` are the penalties on leaf
-    values. `cells` is the format of histogram sums: "packed", "wide", or "automatic" (packed where
-    that is precise enough; "ordered", which searches sorted rows for the same splits, for small
-    tables with many bins).
+    values. `cells` is the format of histogram sums: "packed", "blocks" (packed in blocks of
+    rows), "wide", or "automatic" (the first of these that is precise enough; "ordered", which
+    searches sorted rows for the same splits, for small tables with many bins).
 
     `max_features` columns are sampled per node, level or tree (`feature_sampling`), keyed by `seed`
     and the tree's number. `groups` are interaction constraints; `directions` are monotonic

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.metrics import log_loss, make_scorer, mean_absolute_error
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald.data.rows import MOST_COPIES
 
 
 def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -36,6 +37,28 @@ def frame(values: np.ndarray) -> pd.DataFrame:
 
 
 # ---- not used for training ----
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 20])
+def test_a_validation_set_has_no_weight_in_bins(min_samples_leaf: int) -> None:
+    """Also where the weights are whole numbers only just: their sum is the largest possible."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(1_000, 2))
+    y = X[:, 0] + rng.normal(size=1_000)
+    weight = rng.integers(1, 64, 1_000).astype(np.float64)
+    weight[7] += MOST_COPIES - weight.sum()
+    X[7], y[7] = 5.0, 0.0
+    model = BoostedTreesRegressor(
+        n_estimators=5,
+        early_stopping=False,
+        n_bags=None,
+        subsample=1.0,
+        min_samples_leaf=min_samples_leaf,
+    )
+    alone = model.fit(X, y, sample_weight=weight).fingerprint()
+    for order in (np.arange(1_000), np.arange(1_000)[::-1], np.roll(np.arange(1_000), -7)):
+        model.fit(X[order], y[order], sample_weight=weight[order], X_val=X[:50], y_val=y[:50])
+        assert model.fingerprint() == alone
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,26 @@ def test_questions_and_bytes_are_few() -> None:
     assert check(small, None, 2, 255).n_questions <= 4
 
 
+def test_copies_and_weights_need_few_questions_more() -> None:
+    """Thresholds inside unknown intervals are guessed well, whatever the masses of their values."""
+    rng = np.random.default_rng(4)
+    n = 100_000
+    values = rng.normal(size=n)
+    some = values[: n // 2]
+    for column, mass, n_questions, most_bytes in (
+        (np.repeat(some, 2), None, 7, 1e6),
+        (np.repeat(values[: n // 10], 10), None, 7, 1e6),
+        (np.concatenate([some, rng.choice(some, n // 2)]), None, 8, 1e6),
+        (rng.choice(values, n), None, 9, 1e6),
+        (np.concatenate([some, rng.choice(some[: n // 100], n // 2)]), None, 16, 5e6),
+        (values, rng.integers(1, 100, n), 9, 1e6),
+        (values, 2 * rng.integers(1, 2**29, n), 9, 1e6),
+    ):
+        asked = check([column], mass, 2, 255)
+        assert asked.n_questions <= n_questions
+        assert asked.n_bytes < most_bytes
+
+
 def test_columns_that_are_not_kept_and_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large columns are sorted again in pieces for each question."""
     rng = np.random.default_rng(2)

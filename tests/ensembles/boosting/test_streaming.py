@@ -3,6 +3,7 @@
 import errno
 import gc
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from weald.data.parts.scratch import Scratch
 from weald.ensembles.boosted_trees.parts.parts_fit import fit_on_partitions
 from weald.ensembles.boosted_trees.parts.streamed_parts import Layout, StreamedParts
 from weald.ensembles.boosted_trees.parts.streaming import StreamedTable, layout_within
+from weald.trees import TreeLimits
 
 FAST: dict[str, Any] = {"quality": "fast", "n_estimators": 4, "n_jobs": 1}
 
@@ -84,6 +86,24 @@ def test_settings(given: dict[str, Any]) -> None:
     noise = np.random.default_rng(5).normal(size=700)
     labels = np.where(np.nan_to_num(X[:, 0] - X[:, 2]) + noise > 0, "yes", "no")
     check_same(BoostedTreesClassifier(**{**FAST, **given}), X, labels)
+
+
+@pytest.mark.parametrize("growth", ["best_first", "symmetric"])
+def test_words_in_blocks(growth: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in tables of many millions of rows (cpp/split/word_blocks.hpp)."""
+    as_params = TreeLimits.as_params
+    asked = []
+
+    def in_blocks(limits: TreeLimits, *arguments: Any) -> Any:
+        asked.append(limits.cells)
+        return as_params(replace(limits, cells="blocks"), *arguments)
+
+    monkeypatch.setattr(TreeLimits, "as_params", in_blocks)
+    X = mixed_frame(600, seed=6)
+    y = np.random.default_rng(7).poisson(X.notna().sum(axis=1))
+    model = BoostedTreesRegressor(**FAST, growth=growth, max_depth=4, loss="poisson")
+    check_same(model, X, y, (250, 1), (90, 0))
+    assert len(asked) >= 3
 
 
 # Rows are held out and drawn, and leaves are refitted on all rows.

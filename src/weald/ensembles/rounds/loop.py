@@ -99,9 +99,10 @@ class Training:
     def validation_copies(self) -> NDArray[np.int64]:
         """Number of copies of each row in validation, 0 for training rows."""
         assert self.held_out is not None
-        if self.validation is not None and self.validation.counted is not None:
+        if self.validation is not None:
             counted = self.held_out.copy()
-            counted[self.rows.n - self.validation.n :] = self.validation.counted
+            if self.validation.counted is not None:
+                counted[self.rows.n - self.validation.n :] = self.validation.counted
             return counted.astype(np.int64)
         return np.where(self.held_out, _copies_of(self.scored_rows or self.rows), np.int64(0))
 
@@ -234,11 +235,11 @@ def _with_validation(validation: ValidationRows, training: Training) -> Training
     """Append the user's validation set as held-out rows: the trees update their scores too."""
     rows, n = training.rows, validation.n
     copies, weight, keys = rows.copies, rows.weight, training.keys
+    # No weight in the fit: none of what is decided from all weights depends on the validation set.
     if copies is not None:
-        copies = np.concatenate([copies, np.ones(n, dtype=np.int64)])
+        copies = np.concatenate([copies, np.zeros(n, dtype=np.int64)])
     if weight is not None:
-        # Placeholder that is never used; an existing weight keeps the largest weight as it is.
-        weight = np.concatenate([weight, np.full(n, weight[0])])
+        weight = np.concatenate([weight, np.zeros(n)])
     if keys is not None:
         keys = np.concatenate([keys, np.zeros((n, 2), dtype=np.uint64)])
     target = target_in_units(validation.target, rows.target_exponent)

@@ -24,6 +24,10 @@ _INTERVALS, _PIECES = 2**12, 16
 # Most columns in one question, and values of all of them: an answer has 24 bytes an interval.
 _MOST_COLUMNS, _MOST_VALUES = 512, 2**17
 
+# Intervals are asked about if the error of guesses leads to them at so many standard deviations.
+# But not about many more of them at once: an answer is held in memory.
+_DEVIATIONS, _MOST_DOUBTFUL = 3.0, 2**10
+
 # Sorted columns of a part that are asked about at once need about so many bytes.
 _PART_BYTES = 2**26
 
@@ -185,13 +189,32 @@ def _between(intervals: _Intervals, after: NDArray[np.intp]) -> Floats:
     return np.where(fits, middle, a)
 
 
+def _overshoot(mass: NDArray[np.int64]) -> tuple[float, float]:
+    """Mean mass beyond a full bin of the value that fills it, and how far guesses are from it.
+
+    Estimated from the masses of known values. A bin gets full anywhere inside of a value, so that
+    values count by their mass.
+
+    >>> mean, error = _overshoot(np.array([3, 3, 3]))
+    >>> mean, error / _DEVIATIONS
+    (1.0, 0.816...)
+    """
+    m = mass.astype(np.float64)
+    total = m.sum()
+    if total == 0:
+        return 0.0, 0.0
+    mean = (m * (m - 1) / 2).sum() / total
+    square = (m * (m - 1) * (2 * m - 1) / 6).sum() / total
+    return float(mean), _DEVIATIONS * float(square - mean**2) ** 0.5
+
+
 class _Walk:
     """Thresholds of equal mass, greedily from below: `cuts_by_mass` in cpp/data/binning.cpp.
 
     A heavy value, with at least the mass of an average bin, is alone in its bin.
 
-    A threshold inside an interval of several values is guessed as if all its values had typical
-    masses; the interval is doubtful, and so are others to which the error of guesses may lead.
+    A threshold inside an interval of several values is guessed as if these had masses like those of
+    known values; the interval is doubtful, and so are others to which errors of guesses may lead.
     """
 
     def __init__(
@@ -205,7 +228,8 @@ class _Walk:
         self._n, self._heavy = len(mass), np.flatnonzero(heavy).tolist()
         self._is_known = is_known.tolist()
         light = mass[is_known & ~heavy]
-        self._typical = float(light.mean()) if len(light) else 1.0
+        self._unit = int(np.gcd.reduce(light)) if len(light) else 1
+        self._overshoot, self._error = _overshoot(light // self._unit)
         self._most_cuts = max_bins - 1
         self._light_mass = int(mass[~heavy].sum())
         self._light_bins = max_bins - len(self._heavy)
@@ -243,13 +267,20 @@ class _Walk:
             return self._end[i + 1]
         if len(self.cut_after) < self._most_cuts:
             self.doubtful.add(i)
+        n = self._n_guesses
         self._n_guesses += 1
-        return min(full + int((self._typical - 1) / 2), self._end[i + 1])
+        # In whole numbers that add up to the mean.
+        more = int((n + 1) * self._overshoot) - int(n * self._overshoot)
+        units = -(-(full - self._end[i]) // self._unit) + more
+        return min(self._end[i] + units * self._unit, self._end[i + 1])
 
     def _mark(self, reached: int, begin: int, end: int) -> None:
         """Doubt the intervals around a threshold that follows guesses."""
-        error = int(0.6 * (self._typical - 1) * self._n_guesses**0.5)
-        if error == 0 or len(self.cut_after) >= self._most_cuts:
+        # Bins that are too large leave less for the others: errors of guesses fade out.
+        n, rest = self._n_guesses, self._light_bins
+        error = int(self._error * (n * rest / (n + rest)) ** 0.5) * self._unit
+        is_enough = len(self.doubtful) >= _MOST_DOUBTFUL or len(self.cut_after) >= self._most_cuts
+        if error == 0 or is_enough:
             return
         first = bisect_left(self._end, reached - error, begin + 1, end) - 1
         last = bisect_left(self._end, reached + error, begin + 1, end) - 1

@@ -276,22 +276,22 @@ class PartsRounds:
         loss, rate = settings.loss, settings.learning_rate
         if settings.subsample < 1.0:
             self._draw(number)
-        self._sampled_leaves: list[NDArray[np.int32]] = []
+        self._sampled_leaves: dict[int, NDArray[np.int32]] = {}
         asks = [partial(self._ask_of_tree, k) for k in range(loss.n_scores)]
         member = number * loss.n_scores
         has_hessian = settings.has_weights or not loss.hessian_is_one
         kept = self._grower.grow(asks, has_hessian=has_hessian, member=member)
         check_largest(kept.take_steps(loss.name, loss.parameter, rate), number, rate)
         trees = kept.arrays()
-        for scores, arrays, leaves in zip(self._sampled, trees, self._sampled_leaves, strict=True):
-            scores += arrays["value"][leaves, 0]
+        for k, arrays in enumerate(trees):
+            self._sampled[k] += arrays["value"][self._sampled_leaves[k], 0]
         validation_loss, refitted = self._end_of_round(trees, number)
         return Round(trees, self._train_loss.mean(self._sampled), validation_loss, refitted)
 
     def _ask_of_tree(self, tree: int, verb: str, *arguments: Any) -> Answer:
         answer = self._ask("grow", tree, verb, *arguments)
-        if verb == "sums_of_leaves":
-            self._sampled_leaves.append(answer[1][0])
+        if verb == "sums_of_leaves":  # the last time when the tree is grown
+            self._sampled_leaves[tree] = answer[1][0]
         return answer
 
     def _draw(self, number: int) -> None:
