@@ -153,6 +153,7 @@ def catboost(**parameters: Any) -> Fit:
 
 
 OURS = {"quality": "fast", "n_estimators": ROUNDS, "max_leaf_nodes": LEAVES, "learning_rate": RATE}
+ALONE = {"pairwise_weight": 0.0, "truncation_level": 30}  # LambdaMART as in lightgbm
 LGBM = {"n_estimators": ROUNDS, "num_leaves": LEAVES, "learning_rate": RATE}
 XGB = {
     "n_estimators": ROUNDS,
@@ -165,12 +166,17 @@ CAT = {"iterations": ROUNDS, "depth": 5, "learning_rate": RATE}
 
 ROWS: dict[str, dict[str, Fit]] = {
     "ndcg": {
-        "weald": weald(**OURS),
+        "weald": weald(**OURS, **ALONE),
+        "weald, with pairs": weald(**OURS),
         "lightgbm": lightgbm(**LGBM),
         "xgboost": xgboost(objective="rank:ndcg", **XGB),
         "catboost": catboost(**CAT),
     },
-    "map": {"weald": weald(loss="map", **OURS), "xgboost": xgboost(objective="rank:map", **XGB)},
+    "map": {
+        "weald": weald(loss="map", **OURS, **ALONE),
+        "weald, with pairs": weald(loss="map", **OURS),
+        "xgboost": xgboost(objective="rank:map", **XGB),
+    },
     "pairwise": {
         "weald": weald(loss="pairwise", **OURS),
         "xgboost": xgboost(objective="rank:pairwise", **XGB),

@@ -43,6 +43,11 @@ RETURNS = {
         ("tuple", "tuple[NDArray[Any], ...]"),
     ),
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
+    "bin_sparse": (
+        "tuple",
+        "tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint8], "
+        "NDArray[numpy.uint8]]",
+    ),
     "grow": ("dict", "dict[str, NDArray[Any]]"),
     "grow_forest": ("dict", "dict[str, NDArray[Any]]"),
     "grow_survival_forest": ("dict", "dict[str, NDArray[Any]]"),

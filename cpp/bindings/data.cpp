@@ -6,7 +6,9 @@
 #include "data/binning.hpp"
 #include "data/content.hpp"
 #include "data/numbered_rows.hpp"
+#include "data/sparse_binning.hpp"
 #include "data/subsample.hpp"
+#include "data/value_words.hpp"
 
 namespace weald::bindings {
 namespace {
@@ -50,6 +52,42 @@ auto apply_many_cuts(AnyTable<T> table, std::int64_t column, Vector<double> cuts
   return give(std::move(codes));
 }
 
+// The stored values of a sparse table by column. Rows are not checked here.
+template <class T>
+data::SparseTable<T> sparse_table_of(const Vector<T>& values, const Vector<weald::Row>& rows,
+                                     const Vector<std::int64_t>& begins, std::int64_t n_rows) {
+  const auto n_entries = static_cast<std::int64_t>(values.shape(0));
+  const auto n_columns = static_cast<std::int64_t>(begins.shape(0)) - 1;
+  require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
+          "a table must have between 1 and 2^32 - 2 rows");
+  require(static_cast<std::int64_t>(rows.shape(0)) == n_entries && n_columns >= 1 &&
+              begins.data()[0] == 0 && begins.data()[n_columns] == n_entries &&
+              std::is_sorted(begins.data(), begins.data() + n_columns + 1),
+          "begins must contain the start of every column's values and their total number");
+  return {values.data(), rows.data(), begins.data(), n_rows, n_columns};
+}
+
+// Cuts of a sparse table (data/sparse_binning.hpp) by its first n_learn rows, the codes of its
+// stored values and that of 0 in each column.
+template <class T>
+auto bin_sparse(Vector<T> values, Vector<weald::Row> rows, Vector<std::int64_t> begins,
+                std::int64_t n_rows, std::int64_t n_learn, std::optional<Vector<std::int64_t>> mass,
+                int max_bins, int n_threads) {
+  require(max_bins >= 2 && max_bins <= weald::max_value_bins, "max_bins must be in [2, 255]");
+  const auto table = sparse_table_of(values, rows, begins, n_rows);
+  require(n_learn >= 0 && n_learn <= n_rows, "n_learn must be in [0, rows]");
+  const auto* masses = data_or_null(mass, n_learn, "mass must have one entry per row");
+  data::Cuts cuts;
+  std::vector<weald::Code> codes(values.shape(0));
+  std::vector<weald::Code> usual(static_cast<std::size_t>(table.n_columns));
+  run([&] {
+    cuts = data::find_cuts(table, n_learn, masses, max_bins, checked_threads(n_threads));
+    data::apply_cuts(table, cuts, codes.data(), usual.data(), n_threads);
+  });
+  return nb::make_tuple(give(std::move(cuts.values)), give(std::move(cuts.first)),
+                        give(std::move(codes)), give(std::move(usual)));
+}
+
 // Codes for a table whose columns are encoded a few at a time.
 auto empty_codes(std::int64_t n_rows, std::int64_t n_columns) {
   require(n_rows >= 1 && n_columns >= 1 && n_rows < std::numeric_limits<weald::Row>::max() &&
@@ -84,6 +122,26 @@ void hash_more(AnyTable<T> table, OutMatrix<std::uint64_t> hashes, int n_threads
   run([&] {
     data::hash_more(view, reinterpret_cast<Hash128*>(hashes.data()), checked_threads(n_threads));
   });
+}
+
+template <class T>
+void add_words(AnyTable<T> table, std::int64_t first, OutVector<std::uint64_t> words,
+               int n_threads) {
+  const auto view = table_of(table);
+  require(static_cast<std::int64_t>(words.shape(0)) == view.n_rows && first >= 0,
+          "words must have one entry per row");
+  run([&] { data::add_words(view, first, words.data(), checked_threads(n_threads)); });
+}
+
+template <class T>
+void add_sparse_words(Vector<T> values, Vector<weald::Row> rows, Vector<std::int64_t> begins,
+                      OutVector<std::uint64_t> words) {
+  const auto n_rows = static_cast<std::int64_t>(words.shape(0));
+  const auto table = sparse_table_of(values, rows, begins, n_rows);
+  require(std::all_of(rows.data(), rows.data() + rows.shape(0),
+                      [n_rows](weald::Row row) { return row < n_rows; }),
+          "rows must be within the table");
+  run([&] { data::add_words(table, words.data()); });
 }
 
 template <class T>
@@ -208,11 +266,23 @@ void bind_data(nb::module_& m) {
         "n_threads"_a);
   m.def("apply_many_cuts", &apply_many_cuts<double>, "table"_a.noconvert(), "column"_a, "cuts"_a,
         "n_threads"_a);
+  m.def("bin_sparse", &bin_sparse<float>, "values"_a.noconvert(), "rows"_a.noconvert(), "begins"_a,
+        "n_rows"_a, "n_learn"_a, "mass"_a.none(), "max_bins"_a, "n_threads"_a);
+  m.def("bin_sparse", &bin_sparse<double>, "values"_a.noconvert(), "rows"_a.noconvert(), "begins"_a,
+        "n_rows"_a, "n_learn"_a, "mass"_a.none(), "max_bins"_a, "n_threads"_a);
   m.def("empty_codes", &empty_codes, "n_rows"_a, "n_columns"_a);
   m.def("apply_cuts_into", &apply_cuts_into<float>, "table"_a.noconvert(), "cuts"_a, "first"_a,
         "codes"_a.noconvert(), "n_columns"_a, "begin"_a, "n_threads"_a);
   m.def("apply_cuts_into", &apply_cuts_into<double>, "table"_a.noconvert(), "cuts"_a, "first"_a,
         "codes"_a.noconvert(), "n_columns"_a, "begin"_a, "n_threads"_a);
+  m.def("add_words", &add_words<float>, "table"_a.noconvert(), "first"_a, "words"_a.noconvert(),
+        "n_threads"_a);
+  m.def("add_words", &add_words<double>, "table"_a.noconvert(), "first"_a, "words"_a.noconvert(),
+        "n_threads"_a);
+  m.def("add_sparse_words", &add_sparse_words<float>, "values"_a.noconvert(), "rows"_a.noconvert(),
+        "begins"_a, "words"_a.noconvert());
+  m.def("add_sparse_words", &add_sparse_words<double>, "values"_a.noconvert(), "rows"_a.noconvert(),
+        "begins"_a, "words"_a.noconvert());
   m.def("hash_rows", &hash_rows<float>, "table"_a.noconvert(), "target"_a, "n_threads"_a);
   m.def("hash_rows", &hash_rows<double>, "table"_a.noconvert(), "target"_a, "n_threads"_a);
   m.def("hash_more", &hash_more<float>, "table"_a.noconvert(), "hashes"_a.noconvert(),

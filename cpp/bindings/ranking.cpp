@@ -26,7 +26,9 @@ void check_loss(const std::string& loss) {
 }
 
 ranking::ScoredQueries scored(const Vector<std::int64_t>& first, const Vector<double>& gains,
-                              const Vector<double>& unit, const Vector<double>& scores,
+                              const Vector<double>& unit,
+                              const std::optional<Vector<double>>& pair_unit,
+                              const Vector<double>& scores,
                               const std::optional<Vector<double>>& weight,
                               const std::optional<Vector<std::int64_t>>& copies,
                               std::int64_t truncation) {
@@ -39,6 +41,7 @@ ranking::ScoredQueries scored(const Vector<std::int64_t>& first, const Vector<do
   return {queries,
           gains.data(),
           unit.data(),
+          data_or_null(pair_unit, queries.n, "pair_unit must have one entry per query"),
           scores.data(),
           data_or_null(weight, n_rows, "weight must have one entry per row"),
           data_or_null(copies, n_rows, "copies must have one entry per row"),
@@ -58,12 +61,12 @@ void query_units(const std::string& loss, Vector<std::int64_t> first, Vector<dou
 }
 
 void query_gradients(const std::string& loss, Vector<std::int64_t> first, Vector<double> gains,
-                     Vector<double> unit, Vector<double> scores,
-                     std::optional<Vector<double>> weight,
+                     Vector<double> unit, std::optional<Vector<double>> pair_unit,
+                     Vector<double> scores, std::optional<Vector<double>> weight,
                      std::optional<Vector<std::int64_t>> copies, std::int64_t truncation,
                      OutVector<double> gradient, OutVector<double> hessian, int n_threads) {
   check_loss(loss);
-  const auto rows = scored(first, gains, unit, scores, weight, copies, truncation);
+  const auto rows = scored(first, gains, unit, pair_unit, scores, weight, copies, truncation);
   require(gradient.shape(0) == scores.shape(0) && hessian.shape(0) == scores.shape(0),
           "gradient and hessian must have one entry per row");
   run(scores.size(), [&] {
@@ -75,7 +78,7 @@ void query_losses(const std::string& loss, Vector<std::int64_t> first, Vector<do
                   Vector<double> unit, Vector<double> scores, OutVector<double> of_query,
                   int n_threads) {
   require(loss == "pairwise" || loss == "xendcg", "this ranking loss has no value");
-  const auto rows = scored(first, gains, unit, scores, std::nullopt, std::nullopt, 1);
+  const auto rows = scored(first, gains, unit, std::nullopt, scores, std::nullopt, std::nullopt, 1);
   require(of_query.shape(0) == unit.shape(0), "of_query must have one entry per query");
   run(scores.size(),
       [&] { ranking::losses(loss, rows, of_query.data(), checked_threads(n_threads)); });
@@ -100,9 +103,9 @@ void query_measures(const std::string& name, Vector<std::int64_t> first, Vector<
 void bind_ranking(nb::module_& m) {
   m.def("query_units", &query_units, "loss"_a, "first"_a, "gains"_a, "truncation"_a,
         "unit"_a.noconvert(), "n_threads"_a);
-  m.def("query_gradients", &query_gradients, "loss"_a, "first"_a, "gains"_a, "unit"_a, "scores"_a,
-        "weight"_a.none(), "copies"_a.none(), "truncation"_a, "gradient"_a.noconvert(),
-        "hessian"_a.noconvert(), "n_threads"_a);
+  m.def("query_gradients", &query_gradients, "loss"_a, "first"_a, "gains"_a, "unit"_a,
+        "pair_unit"_a.none(), "scores"_a, "weight"_a.none(), "copies"_a.none(), "truncation"_a,
+        "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
   m.def("query_losses", &query_losses, "loss"_a, "first"_a, "gains"_a, "unit"_a, "scores"_a,
         "of_query"_a.noconvert(), "n_threads"_a);
   m.def("query_measures", &query_measures, "name"_a, "first"_a, "gains"_a, "scores"_a, "k"_a,

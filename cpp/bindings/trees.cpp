@@ -77,6 +77,37 @@ data::Categories checked_categories(const weald::Codes& codes,
 
 namespace {
 
+data::ListedCodes checked_lists(const weald::Codes& table, const Vector<weald::Row>& rows,
+                                const Vector<weald::Code>& codes,
+                                const Vector<std::int64_t>& begins,
+                                const Vector<weald::Code>& usual) {
+  const auto n_entries = static_cast<std::int64_t>(rows.shape(0));
+  const std::int64_t* const begin = begins.data();
+  require(static_cast<std::int64_t>(begins.shape(0)) == table.n_columns + 1 && begin[0] == 0 &&
+              begin[table.n_columns] == n_entries,
+          "begins must contain the start of every column's list and their total size");
+  require(static_cast<std::int64_t>(codes.shape(0)) == n_entries &&
+              n_entries < std::numeric_limits<std::uint32_t>::max(),
+          "rows and codes must have the same length, below 2^32 - 1");
+  require(static_cast<std::int64_t>(usual.shape(0)) == table.n_columns,
+          "usual must have one code per column");
+  for (int column = 0; column < table.n_columns; ++column) {
+    const std::int32_t n_bins = table.n_bins[column];
+    require(n_bins >= 1 && n_bins <= weald::max_value_bins,
+            "a column must have between 1 and 255 bins");
+    require(usual.data()[column] <= n_bins, "codes must not exceed the bins of their column");
+    require(begin[column] <= begin[column + 1], "begins must not decrease");
+    require(begin[column + 1] <= n_entries, "begins must not exceed the number of entries");
+    for (std::int64_t i = begin[column]; i < begin[column + 1]; ++i) {
+      require(codes.data()[i] <= n_bins, "codes must not exceed the bins of their column");
+      require(rows.data()[i] < table.n_rows, "rows must be within the table");
+      require(i == begin[column] || rows.data()[i - 1] < rows.data()[i],
+              "the rows of a column must increase");
+    }
+  }
+  return {begin, rows.data(), codes.data(), usual.data()};
+}
+
 // Keeps the table and the scratch memory of the grower from tree to tree.
 class Grower {
   static constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
@@ -113,11 +144,38 @@ class Grower {
       const auto table = std::make_shared<const split::HistogramTable>(
           view, std::move(categories), params_.params.n_threads,
           may_pack ? params_.params.cells : target::Cells::wide);
-      const auto make = [this, table] {
-        return std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
-      };
-      round_grower_ = std::make_unique<grow::RoundGrower>(make, n_rows, static_cast<int>(n_columns),
-                                                          params_.params.n_threads);
+      make_growers(table);
+    });
+  }
+
+  // Sparse columns in lists: see data/listed_codes.hpp.
+  Grower(Vector<weald::Row> rows, Vector<weald::Code> codes, Vector<std::int64_t> begins,
+         Vector<weald::Code> usual, std::int64_t n_rows, Vector<std::int32_t> n_bins,
+         const TreeArguments& params, Vector<double> cuts, Vector<std::int64_t> first)
+      : params_(params), n_rows_(n_rows), has_codes_(true) {
+    const auto n_columns = static_cast<std::int64_t>(n_bins.shape(0));
+    require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
+            "a table must have between 1 and 2^32 - 2 rows");
+    require(n_columns >= 1 && n_columns <= std::numeric_limits<int>::max(),
+            "a table must have columns");
+    require(params_.params.growth != tree::Growth::symmetric,
+            "symmetric trees do not support columns in lists");
+    const weald::Codes view{nullptr, n_rows, static_cast<int>(n_columns), n_bins.data()};
+    const data::ListedCodes listed = checked_lists(view, rows, codes, begins, usual);
+    data::Categories none;
+    check_bins(view, cuts, first, none);
+    held_.rows = std::move(rows);
+    held_.codes = std::move(codes);
+    held_.begins = std::move(begins);
+    held_.usual = std::move(usual);
+    held_.n_bins = std::move(n_bins);
+    held_.cuts = std::move(cuts);
+    held_.first = std::move(first);
+    run([&] {
+      const auto table =
+          std::make_shared<const split::HistogramTable>(view, listed, params_.params.n_threads);
+      saw_missing_ = table->has_missing;
+      make_growers(table);
     });
   }
 
@@ -241,6 +299,14 @@ class Grower {
   }
 
  private:
+  void make_growers(const std::shared_ptr<const split::HistogramTable>& table) {
+    const auto make = [this, table] {
+      return std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
+    };
+    round_grower_ = std::make_unique<grow::RoundGrower>(make, n_rows_, table->codes.n_columns,
+                                                        params_.params.n_threads);
+  }
+
   // The target of the first n_used rows, so far without numbers; the others only get a leaf.
   target::Target rows_in_use(const std::optional<Vector<std::int64_t>>& copies,
                              std::optional<std::int64_t> n_used) const {
@@ -295,7 +361,9 @@ class Grower {
   bool has_codes_ = false;
   std::vector<std::uint8_t> saw_missing_;
   struct {
-    Vector<weald::Code> codes;
+    Vector<weald::Code> codes, usual;
+    Vector<weald::Row> rows;
+    Vector<std::int64_t> begins;
     Vector<std::int32_t> n_bins, n_levels;
     std::variant<std::monostate, AnyTable<float>, AnyTable<double>> table;
     std::optional<Vector<double>> cuts;
@@ -353,6 +421,11 @@ void bind_trees(nb::module_& m) {
                     std::vector<Vector<std::uint16_t>>, Vector<double>, Vector<std::int64_t>>(),
            "codes"_a, "n_rows"_a, "n_bins"_a, "params"_a, "is_category"_a.none(), "wide_columns"_a,
            "wide_codes"_a, "cuts"_a, "first"_a)
+      .def(nb::init<Vector<weald::Row>, Vector<weald::Code>, Vector<std::int64_t>,
+                    Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeArguments&,
+                    Vector<double>, Vector<std::int64_t>>(),
+           "rows"_a.noconvert(), "codes"_a, "begins"_a, "usual"_a, "n_rows"_a, "n_bins"_a,
+           "params"_a, "cuts"_a, "first"_a)
       .def(nb::init<AnyTable<float>, std::optional<Vector<double>>,
                     std::optional<Vector<std::int64_t>>, const TreeArguments&,
                     std::optional<Vector<std::int32_t>>>(),

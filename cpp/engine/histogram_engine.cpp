@@ -49,9 +49,10 @@ void HistogramEngine::start() {
   if (cells_ == target::Cells::ordered && !in_order_)
     throw std::invalid_argument("cells='ordered' is not possible for this table and target");
   if (in_order_) return ordered_.start();
-  if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
-    layout_.emplace(counted_, counted_categories_, channels_.cell_size());
-    column_layout_.emplace(codes_, categories_, channels_.cell_size());
+  const int cell_size = channels_.histogram_cell_size();
+  if (!layout_ || layout_->cell_size() != cell_size) {
+    layout_.emplace(counted_, counted_categories_, cell_size);
+    column_layout_.emplace(codes_, categories_, cell_size);
     for (Expanded& one : expanded_)
       one.cells.assign(static_cast<std::size_t>(bundles_.any() ? column_layout_->size() : 0), 0);
   }
@@ -131,6 +132,8 @@ bool HistogramEngine::is_left_lighter(int parent) const {
 
 tree::Partition::Test HistogramEngine::test_of(const split::Split& split,
                                                std::vector<std::uint8_t>& sides) const {
+  if (table_->listed.any())
+    return row_test(table_->listed.column(split.column), split.bin, split.missing_left);
   const std::uint64_t* const left_set = split.left_set.empty() ? nullptr : split.left_set.data();
   return row_test(codes_, categories_, split.column, split.bin, split.missing_left, left_set,
                   sides);
@@ -141,6 +144,11 @@ void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
   std::vector<std::vector<std::uint8_t>> sides(tests.size());
   for (std::size_t i = 0; i < tests.size(); ++i) {
     if (tree.feature[i] < 0) continue;
+    if (table_->listed.any()) {
+      tests[i] =
+          row_test(table_->listed.column(tree.feature[i]), tree.code[i], tree.missing_left[i] != 0);
+      continue;
+    }
     const std::int32_t set = tree.category_set[i];
     tests[i] =
         row_test(codes_, categories_, tree.feature[i], tree.code[i], tree.missing_left[i] != 0,
@@ -150,13 +158,18 @@ void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
 }
 
 int HistogramEngine::threads_for(std::int64_t n_rows) const {
-  const std::int64_t work = n_rows * counted_.n_columns + column_layout_->size() / 2;
+  const double a_row = table_->listed.any() ? table_->sparse.additions_per_row()
+                                            : static_cast<double>(counted_.n_columns);
+  const std::int64_t work =
+      static_cast<std::int64_t>(static_cast<double>(n_rows) * a_row) + column_layout_->size() / 2;
   if (work < worth_a_thread || inside_a_loop()) return 1;
   return static_cast<int>(std::min<std::int64_t>(n_threads_, work / worth_another));
 }
 
-// Sparse lists require words and pay only for many rows. Both ways give the same histogram.
+// Sparse lists beside codes require words and pay only for many rows. Both ways give the same
+// histogram.
 bool HistogramEngine::counts_by_lists(std::int64_t n_rows) const {
+  if (table_->listed.any()) return true;
   return channels_.has_words() && table_->sparse.pays_for(n_rows);
 }
 
@@ -180,6 +193,7 @@ void HistogramEngine::count(const split::HistogramLayout& layout, bool by_lists,
   table_->wide_groups.add_rows(layout, channels_, rows, begin, n, cells);
   if (!by_lists)
     return add_rows(counted_, counted_categories_, layout, channels_, rows, begin, n, cells);
+  if (!channels_.has_words()) return table_->sparse.add_wide(channels_, rows, begin, n, cells);
   table_->sparse.add(counted_, layout, channels_.values(), rows, begin, n, cells);
   add_wide_columns(counted_categories_, layout, channels_, rows, begin, n, cells);
 }

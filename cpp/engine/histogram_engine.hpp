@@ -75,6 +75,8 @@ class HistogramEngine : public tree::SplitEngine {
   void search_parts(const std::vector<Pair>& pairs, SearchPart search_part, Decide decide);
   split::PackedSearch packed_search(int node) const;
   split::CountedRows rows_to_count(int node);
+  using CopiesByCode = decltype(split::CountedRows::by_code);
+  CopiesByCode copies_in_lists(const Row* rows, std::int64_t n);
   void count_copies(bool by_lists, const Row* rows, std::int64_t n, std::int64_t* cells);
   template <criteria::Criterion C>
   Found best_of_part(int node, int part, const data::CandidateColumns& columns);

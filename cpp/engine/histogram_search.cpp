@@ -9,6 +9,7 @@
 #include "engine/level_search.hpp"
 #include "kernels/kernels.hpp"
 #include "split/category_search.hpp"
+#include "split/half_word_search.hpp"
 
 namespace weald::engine {
 namespace {
@@ -143,6 +144,11 @@ HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
   const std::int64_t* const cells = columns_of_node(node);
   const std::int64_t* const totals = growing_tree_.totals_of(node);
   const Bounds& bounds = growing_tree_.nodes[node].bounds;
+  if (channels_.has_half_words()) {
+    split::HalfWordSearch search(channels_, limits_, totals);
+    const auto [best, any_admitted] = search.search_part(categories_, layout, part, cells, columns);
+    return {best, any_admitted};
+  }
   split::SplitSearch<C> search(channels_, limits_, totals, bounds);
   split::Split best;
   bool any_admitted = false;
@@ -272,10 +278,10 @@ void HistogramEngine::settle(int i, const split::Split& found) {
   if (found.found()) {
     const split::HistogramLayout& layout = *column_layout_;
     const std::int64_t* const cells = columns_of_node(i) + layout.column_begin(found.column);
-    node.left_totals.assign(static_cast<std::size_t>(layout.cell_size()), 0);
+    std::vector<std::int64_t> left(static_cast<std::size_t>(layout.cell_size()), 0);
     const std::int64_t stride = layout.stride_of(found.column);
     const auto add = [&](int bin) {
-      for (int c = 0; c < layout.cell_size(); ++c) node.left_totals[c] += cells[bin * stride + c];
+      for (int c = 0; c < layout.cell_size(); ++c) left[c] += cells[bin * stride + c];
     };
     // Without missing values bin 0 is an empty cell.
     if (found.missing_left) add(0);
@@ -283,6 +289,7 @@ void HistogramEngine::settle(int i, const split::Split& found) {
     node.split.parts_missing = !has_set && found.bin == layout.levels_of(found.column);
     for (int bin = 1; bin <= (has_set ? layout.levels_of(found.column) : found.bin); ++bin)
       if (!has_set || data::in_set(found.left_set.data(), bin - 1)) add(bin);
+    node.left_totals = channels_.totals_of_cell(std::move(left));
   }
   if (found.found() && has_room()) return;
   pool_.give(std::exchange(slot_of_[i], -1));

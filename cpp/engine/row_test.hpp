@@ -30,4 +30,13 @@ inline tree::Partition::Test row_test(const Codes& codes, const data::Categories
   return test;
 }
 
+// The same of a numerical column in lists.
+inline tree::Partition::Test row_test(const data::ListedColumn& column, int bin,
+                                      bool missing_left) {
+  const Code offset = missing_left ? 0 : 1;
+  tree::Partition::Test test{nullptr, 0, offset, static_cast<Code>(bin - offset)};
+  test.listed = column;
+  return test;
+}
+
 }  // namespace weald::engine

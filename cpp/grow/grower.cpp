@@ -84,7 +84,11 @@ Grower::Grower(std::shared_ptr<const data::RankedTable> table, std::string_view 
 
 void Grower::prepare(const target::Target& target, const Row* rows, std::int64_t n) {
   const bool needs_count = params_.split.min_samples_leaf > 1;
-  const bool may_pack = criterion_ == criteria::Newton::name;
+  // Several channels are packed for the plain search only.
+  const bool is_plain = params_.split.penalty.l1 == 0.0 && !params_.split.is_directed() &&
+                        params_.growth != tree::Growth::symmetric;
+  const bool may_pack =
+      criterion_ == criteria::Newton::name && (target.n_channels == 1 || is_plain);
   growing_tree_.channels.prepare(target, n_rows_, rows, n, needs_count,
                                  may_pack ? params_.cells : target::Cells::wide, params_.n_threads);
 }

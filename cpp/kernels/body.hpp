@@ -337,31 +337,7 @@ void add_packed_wide(const std::uint16_t* codes, int n_lanes, const std::int64_t
   }(std::make_integer_sequence<int, lanes>{});
 }
 
-// Cells of two and three sums, those of regression targets, have their size known to the compiler.
-template <int fixed_size>
-void add_cells_of(const Codes& codes, int group, const std::int64_t* values, int any_size,
-                  const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
-  const int cell_size = fixed_size > 0 ? fixed_size : any_size;
-  const Code* const data = codes.group(group);
-  const std::int64_t stride = codes.stride(group);
-  const int n_lanes = codes.lanes_of(group);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t row = rows ? std::int64_t{rows[i]} : begin + i;
-    const Code* const code = data + row * stride;
-    const std::int64_t* const value = values + row * cell_size;
-    for (int lane = 0; lane < n_lanes; ++lane) {
-      std::int64_t* const cell = cells + (std::int64_t{code[lane]} * lanes + lane) * cell_size;
-      for (int c = 0; c < cell_size; ++c) cell[c] += value[c];
-    }
-  }
-}
-void add_cells(const Codes& codes, int group, const std::int64_t* values, int cell_size,
-               const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
-  const auto add = cell_size == 2   ? add_cells_of<2>
-                   : cell_size == 3 ? add_cells_of<3>
-                                    : add_cells_of<0>;
-  add(codes, group, values, cell_size, rows, begin, n, cells);
-}
+#include "kernels/add_cells.hpp"
 
 void unpack_cells(std::int64_t* packed, std::int64_t n, std::int64_t* wide) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -374,6 +350,7 @@ void unpack_cells(std::int64_t* packed, std::int64_t n, std::int64_t* wide) {
 #include "kernels/search.hpp"
 // These use the definitions above.
 #include "kernels/bits.hpp"
+#include "kernels/half_words.hpp"
 #include "kernels/level_gains.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
@@ -405,6 +382,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .add_cells = add_cells,
                        .unpack_cells = unpack_cells,
                        .search_packed = search_packed,
+                       .search_half_words = search_half_words,
                        .add_gains = add_gains,
                        .search_levels = search_levels,
                        .search_ordered = search_ordered,

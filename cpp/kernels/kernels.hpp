@@ -75,6 +75,19 @@ struct LaneBests {
   }
 };
 
+// Maximum words of a cell of half words that can be searched.
+constexpr int most_half_words = 64;
+
+// Parameters of a node for searches over cells of half words, in units of their sums.
+struct HalfWordNode {
+  const std::int64_t* totals;  // W, the channels, the copies if counted
+  int n_channels;
+  int n_words;        // of a cell
+  double l2;          // added to W
+  double min_weight;  // minimum W of a child
+  double min_count;   // minimum copies of a child; 0: cells have no copies
+};
+
 // Gains of the splits of eight columns, each summed over the nodes that allow it.
 struct GroupGains {
   double* gain;  // [2 * bin + missing_left][lane]; minus infinity: no node allows it
@@ -232,9 +245,11 @@ struct Kernels {
   // The same for one group of columns with codes of two bytes: codes[row * lanes + lane].
   void (*add_packed_wide)(const std::uint16_t* codes, int n_lanes, const std::int64_t* words,
                           const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
-  // Add values[row][cell_size] to the cells [bin][lane][cell_size] of a group. Rows as above.
-  void (*add_cells)(const Codes& codes, int group, const std::int64_t* values, int cell_size,
-                    const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
+  // Add values[row][cell_size] to the cells [group][bin][lane][cell_size] of groups [first, last)
+  // of one tile. Rows as above.
+  void (*add_cells)(const Codes& codes, int first, int last, const std::int64_t* values,
+                    int cell_size, const Row* rows, std::int64_t begin, std::int64_t n,
+                    std::int64_t* const* group_cells);
 
   // Adds packed[i] to h and g at wide[2 * i], and clears it.
   void (*unpack_cells)(std::int64_t* packed, std::int64_t n, std::int64_t* wide);
@@ -243,6 +258,10 @@ struct Kernels {
   // Otherwise cells of copies, in the layout of packed cells, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
+
+  // The best splits of eight columns; undecided ones are not set.
+  void (*search_half_words)(const std::int64_t* cells, int n_bins, const HalfWordNode& node,
+                            LaneBests& bests);
 
   // Add the gains of a node's splits of eight columns, score(left) + score(right) - parent, to
   // those of other nodes; counts as above. An undecided split adds its gain if that is positive, so

@@ -30,10 +30,12 @@ void write_strengths(const double* scores, std::int64_t n, double* strength) {
 // What a query's rows need while their derivatives are computed, by place.
 struct Scratch {
   std::vector<std::int32_t> order;
-  std::vector<double> score, gain, strength, ahead, behind, gradient, hessian;
+  std::vector<double> score, gain, strength, ahead, behind, gradient, hessian, pair_gradient,
+      pair_hessian;
 
   void resize(std::int64_t n) {
-    for (auto* one : {&score, &gain, &strength, &ahead, &behind, &gradient, &hessian})
+    for (auto* one : {&score, &gain, &strength, &ahead, &behind, &gradient, &hessian,
+                      &pair_gradient, &pair_hessian})
       one->assign(static_cast<std::size_t>(n + pair_padding), 0.0);
     std::fill_n(strength.data() + n, pair_padding, 1.0);
   }
@@ -76,6 +78,18 @@ void write(const ScoredQueries& rows, std::int64_t begin, const Scratch& own, do
   }
 }
 
+// Multiplies the derivatives by a factor and adds those of the pairwise loss.
+void add_pairwise(Scratch& own, std::int64_t n, double factor, double pair_unit) {
+  const kernels::RankedRows ranked{
+      nullptr, own.gain.data(), own.strength.data(), nullptr, nullptr, n, true, false};
+  for (std::int64_t i = 0; i < n; ++i)
+    kernels::active().add_pairs(ranked, i, own.pair_gradient.data(), own.pair_hessian.data());
+  for (std::int64_t i = 0; i < n; ++i) {
+    own.gradient[i] = own.gradient[i] * factor + own.pair_gradient[i] * pair_unit;
+    own.hessian[i] = own.hessian[i] * factor + own.pair_hessian[i] * pair_unit;
+  }
+}
+
 void lambda_gradients(bool is_map, const ScoredQueries& rows, std::int64_t q,
                       const std::vector<double>& discount, Scratch& own, const Output& out) {
   const std::int64_t begin = rows.queries.first[q], n = rows.queries.size(q);
@@ -103,7 +117,12 @@ void lambda_gradients(bool is_map, const ScoredQueries& rows, std::int64_t q,
     slopes += kernels::active().add_pairs(ranked, i, own.gradient.data(), own.hessian.data());
   slopes *= 2.0 * rows.unit[q];
   const double shrinkage = slopes > 0.0 ? elementary::log2(1.0 + slopes) / slopes : 1.0;
-  write(rows, begin, own, rows.unit[q] * shrinkage, out);
+  double factor = rows.unit[q] * shrinkage;
+  if (rows.pair_unit) {
+    add_pairwise(own, n, factor, rows.pair_unit[q]);
+    factor = 1.0;
+  }
+  write(rows, begin, own, factor, out);
 }
 
 void pairwise_gradients(const ScoredQueries& rows, std::int64_t q, Scratch& own,

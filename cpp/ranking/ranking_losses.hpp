@@ -12,8 +12,10 @@ namespace weald::ranking {
 // 0: the query says nothing.
 struct ScoredQueries {
   Queries queries;
-  const double* gains;  // of rows: how relevant they are
-  const double* unit;   // of queries
+  const double* gains;      // of rows: how relevant they are
+  const double* unit;       // of queries
+  const double* pair_unit;  // of queries, for "ndcg" and "map": the weight of each of its pairs in
+                            // the pairwise loss that is added; null: none is
   const double* scores;
   const double* weight;        // of rows, a factor of their derivatives; null: 1 each
   const std::int64_t* copies;  // of rows; a query whose first row has none is not used; null: all
@@ -33,9 +35,10 @@ void units(std::string_view loss, const Queries& queries, const double* gains,
 //
 // "ndcg", "map": LambdaMART. The logistic loss of each pair, times what its exchange changes in
 // NDCG or average precision, over 0.01 + the difference of its scores; the sum S of the sizes of a
-// query's slopes is then brought to log2(1 + S), as LightGBM does. "pairwise": the mean logistic
-// loss of a query's pairs. "xendcg": the cross-entropy between a query's gains, as shares of their
-// sum, and the softmax of its scores; the hessian is its diagonal.
+// query's slopes is then brought to log2(1 + S), as LightGBM does; to this comes the logistic loss
+// of all pairs of different gains, times `pair_unit`. "pairwise": the mean logistic loss of a
+// query's pairs. "xendcg": the cross-entropy between a query's gains, as shares of their sum, and
+// the softmax of its scores; the hessian is its diagonal.
 void gradients(std::string_view loss, const ScoredQueries& rows, double* gradient, double* hessian,
                int n_threads);
 

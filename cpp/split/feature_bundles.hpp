@@ -22,6 +22,7 @@ namespace weald::split {
 
 class FeatureBundles {
  public:
+  FeatureBundles() = default;  // none
   // Finds bundles; none if they would not save a substantial part of the counting, for which
   // columns of mostly one value may need less already (`by_lists`, sparse_columns.hpp).
   FeatureBundles(const Codes& codes, const data::Categories& categories, bool by_lists,
@@ -63,7 +64,7 @@ class FeatureBundles {
   static void add_up(const Bundle& bundle, const std::int64_t* joint, std::int64_t step,
                      const HistogramLayout& to, std::int64_t* cells);
 
-  std::int64_t n_rows_;
+  std::int64_t n_rows_ = 0;
   std::vector<Bundle> bundles_;  // in the order of the counted columns; includes single columns
   std::vector<std::int32_t> n_bins_;
   LargeVector<Code> counted_;

@@ -34,7 +34,7 @@ template <class AnyCode>
 void add_any(Group<AnyCode> group, const target::Channels& channels, const Row* rows,
              std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const std::int64_t* const values = channels.values();
-  const int cell_size = channels.cell_size();
+  const int cell_size = channels.histogram_cell_size();
   add_wide(group, cell_size, rows, begin, n, cells,
            [values, cell_size](std::int64_t* cell, std::int64_t row) {
              for (int c = 0; c < cell_size; ++c) cell[c] += values[row * cell_size + c];
@@ -90,6 +90,18 @@ void add_unpacked(Group<AnyCode> group, const target::Channels& channels, const 
                    : channels.has_words() ? add_words<AnyCode>
                                           : add_any<AnyCode>;
   add(group, channels, rows, begin, n, cells);
+}
+
+// Calls add(first, last, cells of each group) for the groups of each tile.
+template <class Add>
+void for_tiles(const HistogramLayout& layout, int first, int last, std::int64_t* cells, Add add) {
+  constexpr int step = tile / lanes;
+  for (int end; first < last; first = end) {
+    end = std::min(last, (first / step + 1) * step);
+    std::int64_t* group_cells[step];
+    for (int g = first; g < end; ++g) group_cells[g - first] = cells + layout.part_begin(g);
+    add(first, end, group_cells);
+  }
 }
 
 }  // namespace
@@ -204,13 +216,9 @@ void add_wide_column(const data::WideColumn& wide, const target::Channels& chann
 void add_packed(const Codes& codes, const HistogramLayout& layout, int first, int last,
                 const std::int64_t* words, const Row* rows, std::int64_t begin, std::int64_t n,
                 std::int64_t* cells) {
-  constexpr int step = tile / lanes;
-  for (int end; first < last; first = end) {
-    end = std::min(last, (first / step + 1) * step);
-    std::int64_t* group_cells[step];
-    for (int g = first; g < end; ++g) group_cells[g - first] = cells + layout.part_begin(g);
-    kernels::active().add_packed(codes, first, end, words, rows, begin, n, group_cells);
-  }
+  for_tiles(layout, first, last, cells, [&](int from, int to, std::int64_t* const* group_cells) {
+    kernels::active().add_packed(codes, from, to, words, rows, begin, n, group_cells);
+  });
 }
 
 void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int last,
@@ -218,17 +226,15 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
               std::int64_t* cells) {
   if (channels.has_words() && layout.cell_size() == 1)
     return add_packed(codes, layout, first, last, channels.values(), rows, begin, n, cells);
-  const bool has_sums =
-      !channels.target().classes && channels.target().n_labels <= 1 && !channels.has_words();
-  for (int g = first; g < last; ++g) {
-    std::int64_t* const to = cells + layout.part_begin(g);
-    if (has_sums)  // a row's integers are added to the cell as vectors
-      kernels::active().add_cells(codes, g, channels.values(), channels.cell_size(), rows, begin, n,
-                                  to);
-    else
-      add_unpacked(Group<Code>{codes.group(g), codes.stride(g), codes.lanes_of(g)}, channels, rows,
-                   begin, n, to);
-  }
+  if (!channels.target().classes && !channels.has_words())
+    return for_tiles(  // a row's integers are added to the cell as vectors
+        layout, first, last, cells, [&](int from, int to, std::int64_t* const* group_cells) {
+          kernels::active().add_cells(codes, from, to, channels.values(),
+                                      channels.histogram_cell_size(), rows, begin, n, group_cells);
+        });
+  for (int g = first; g < last; ++g)
+    add_unpacked(Group<Code>{codes.group(g), codes.stride(g), codes.lanes_of(g)}, channels, rows,
+                 begin, n, cells + layout.part_begin(g));
 }
 
 void add_wide_columns(const data::Categories& categories, const HistogramLayout& layout,

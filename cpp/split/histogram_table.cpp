@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/parallel.hpp"
 #include "data/column_codes.hpp"
 
 namespace weald::split {
@@ -54,5 +55,16 @@ HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_catego
       counted_categories(categories),
       sparse(counted, 1),
       has_missing(std::move(column_has_missing)) {}
+
+HistogramTable::HistogramTable(const Codes& of_codes, const data::ListedCodes& of_lists,
+                               int n_threads)
+    : codes(of_codes), listed(of_lists), counted(codes), sparse(codes, listed, n_threads) {
+  has_missing.assign(static_cast<std::size_t>(codes.n_columns), 0);
+  parallel_for(codes.n_columns, n_threads, [&](std::int64_t c, int) {
+    const data::ListedColumn column = listed.column(static_cast<int>(c));
+    has_missing[c] = column.usual == 0 || std::find(column.codes, column.codes + column.size(),
+                                                    0) != column.codes + column.size();
+  });
+}
 
 }  // namespace weald::split

@@ -7,6 +7,7 @@
 #include "base/memory.hpp"
 #include "base/types.hpp"
 #include "data/categories.hpp"
+#include "data/listed_codes.hpp"
 #include "data/row_order.hpp"
 #include "split/feature_bundles.hpp"
 #include "split/sparse_columns.hpp"
@@ -22,7 +23,11 @@ struct HistogramTable {
   HistogramTable(const Codes& of_codes, data::Categories of_categories,
                  std::vector<std::uint8_t> column_has_missing);
 
+  // Of sparse columns; `of_codes` has no data.
+  HistogramTable(const Codes& of_codes, const data::ListedCodes& of_lists, int n_threads);
+
   Codes codes;
+  data::ListedCodes listed;  // if any, `codes` has no data
   data::Categories categories;
   FeatureBundles bundles;
   Codes counted;  // what histograms are built from: the codes, or the bundles if there are any

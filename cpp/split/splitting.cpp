@@ -131,25 +131,28 @@ CategoryBest PackedSearch::search_categorical(int part, int lane, const std::int
               counts ? counts + lane : nullptr, count_stride);
 }
 
+// The columns of a part in which an unproven split might win.
+PackedSearch::OpenLanes PackedSearch::open_lanes(int part, const kernels::LaneBests& bests,
+                                                 double score) const {
+  OpenLanes open = {};
+  for (int lane = 0; lane < lanes_of(part); ++lane)
+    open[lane] = bests.undecided[lane] != none && bests.undecided[lane] >= score;
+  return open;
+}
+
 // Count the copies of a part's columns in which an unproven split might win. If these are many, all
 // are counted, which reads the rows once.
 PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBests& bests,
                                                 double score, const CountedRows& rows) const {
   // A few columns are counted one by one, more of them together with the others of their group.
   constexpr int few = 2;
-  bool is_open[lanes] = {};
-  // Where nothing was found, nothing is open: a wide column has no cells among those of its group.
-  for (int lane = 0; lane < lanes_of(part); ++lane)
-    is_open[lane] = bests.undecided[lane] != none && bests.undecided[lane] >= score;
-  const bool counts_all =
-      part < codes_.n_groups() && std::count(is_open, is_open + lanes_of(part), true) > few;
-  if (counts_all) std::fill_n(is_open, lanes, true);
-  if (rows.elsewhere) return count_elsewhere(part, is_open, rows);
+  const OpenLanes open = open_lanes(part, bests, score);
+  if (rows.by_code) return count_by_code(part, open, rows);
   Copies counts = no_copies(part);
+  counts.has = open;
   const std::int64_t* const copies = channels_.target().copies;
   // Rows are `step` codes apart, the cells of a lane's bins `stride`.
   const auto count = [&](int lane, std::int64_t stride, const auto* codes, std::int64_t step) {
-    counts.has[lane] = true;
     std::int64_t* const to = counts.cells.data() + lane;
     if (copies)
       for (std::int64_t i = 0; i < rows.n; ++i)
@@ -157,14 +160,13 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
     else
       for (std::int64_t i = 0; i < rows.n; ++i) to[codes[rows.rows[i] * step] * stride] += 1;
   };
-  if (counts_all) {
-    std::fill_n(counts.has, lanes, true);
+  if (part < codes_.n_groups() && std::count(open.begin(), open.end(), true) > few) {
     std::int64_t* const cells = counts.cells.data();
     kernels::active().add_packed(codes_, part, part + 1, copies, rows.rows, 0, rows.n, &cells);
     return counts;
   }
   for (int lane = 0; lane < lanes_of(part); ++lane) {
-    if (!is_open[lane]) continue;
+    if (!open[lane]) continue;
     visit_codes(column_of(part, lane), [&](const auto* codes, std::int64_t step) {
       count(lane, layout_.is_group(part) ? lanes : 1, codes, step);
     });
@@ -179,19 +181,19 @@ PackedSearch::Copies PackedSearch::no_copies(int part) const {
   return counts;
 }
 
-PackedSearch::Copies PackedSearch::count_elsewhere(int part, const bool* is_counted,
-                                                   const CountedRows& rows) const {
+PackedSearch::Copies PackedSearch::count_by_code(int part, const OpenLanes& open,
+                                                 const CountedRows& rows) const {
   Copies counts = no_copies(part);
-  std::copy_n(is_counted, lanes, counts.has);
+  counts.has = open;
   std::vector<int> columns, lane_of;
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     // A wide column is its own part and has no cells in its group.
-    if (!is_counted[lane] || (part < codes_.n_groups() && layout_.is_wide(column_of(part, lane))))
+    if (!open[lane] || (part < codes_.n_groups() && layout_.is_wide(column_of(part, lane))))
       continue;
     columns.push_back(column_of(part, lane));
     lane_of.push_back(lane);
   }
-  const std::vector<std::vector<std::int64_t>> by_code = rows.elsewhere(columns);
+  const std::vector<std::vector<std::int64_t>> by_code = rows.by_code(columns);
   const std::int64_t stride = part < codes_.n_groups() ? lanes : 1;
   for (std::size_t i = 0; i < columns.size(); ++i)
     for (std::size_t code = 0; code < by_code[i].size(); ++code)
@@ -284,8 +286,8 @@ bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests
     left += side & 1 ? here : 0;
     all += here;
   };
-  if (rows.elsewhere) {
-    const std::vector<std::int64_t> by_code = rows.elsewhere({cut.column})[0];
+  if (rows.by_code) {
+    const std::vector<std::int64_t> by_code = rows.by_code({cut.column})[0];
     for (std::size_t code = 0; code < by_code.size(); ++code)
       if (by_code[code] > 0) add(sides[code], by_code[code]);
   } else {
@@ -318,8 +320,8 @@ bool PackedSearch::leaves_enough(const Choice& cut, const CountedRows& rows) con
   const unsigned offset = cut.place % 2 != 0 ? 0 : 1;
   const unsigned limit = static_cast<unsigned>(cut.place / 2) - offset;
   std::int64_t left = 0, all = 0;
-  if (rows.elsewhere) {
-    const std::vector<std::int64_t> by_code = rows.elsewhere({cut.column})[0];
+  if (rows.by_code) {
+    const std::vector<std::int64_t> by_code = rows.by_code({cut.column})[0];
     for (std::size_t code = 0; code < by_code.size(); ++code) {
       left += static_cast<unsigned>(code) - offset <= limit ? by_code[code] : 0;
       all += by_code[code];
@@ -349,7 +351,7 @@ std::vector<std::int64_t> PackedSearch::count_all(const std::vector<kernels::Lan
   for (const kernels::LaneBests& best : bests)
     n_open += std::count_if(best.undecided, best.undecided + lanes,
                             [&](double one) { return one != none && one >= score; });
-  if (static_cast<double>(n_open) <= rows.additions_per_row) return {};
+  if (static_cast<double>(n_open) <= rows.all_in_columns) return {};
   std::vector<std::int64_t> cells(static_cast<std::size_t>(layout_.size() / layout_.cell_size()));
   rows.all_columns(cells.data());
   return cells;
@@ -370,7 +372,7 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::
     if (!all.empty() && part < codes_.n_groups()) {
       counts[part].cells.assign(all.begin() + layout_.part_begin(part) / layout_.cell_size(),
                                 all.begin() + layout_.part_end(part) / layout_.cell_size());
-      std::fill_n(counts[part].has, lanes, true);
+      counts[part].has = open_lanes(part, bests[part], score);
     } else {
       counts[part] = count_copies(part, bests[part], score, rows);
     }

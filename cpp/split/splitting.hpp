@@ -262,16 +262,16 @@ double true_gain(const target::Channels& channels, double gain);  // of one in u
 Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
                   const target::Channels& channels, const SplitLimits& limits);
 
-// The rows of a node, whose copies may have to be counted. If they lie elsewhere, `elsewhere` tells
-// their copies by the code of each of some columns. `all_columns` writes those of all columns that
-// are not wide in the layout of packed cells, at so many additions for each row.
+// The rows of a node, whose copies may have to be counted. If it is not by the codes of these rows,
+// `by_code` tells the copies by the code of each of some columns. `all_columns` writes those of all
+// columns that are not wide in the layout of packed cells, as fast as so many columns are counted.
 struct CountedRows {
   const Row* rows = nullptr;
   std::int64_t n = 0;
-  std::function<std::vector<std::vector<std::int64_t>>(const std::vector<int>& columns)> elsewhere =
+  std::function<std::vector<std::vector<std::int64_t>>(const std::vector<int>& columns)> by_code =
       {};
   std::function<void(std::int64_t* cells)> all_columns = {};
-  double additions_per_row = std::numeric_limits<double>::infinity();
+  double all_in_columns = std::numeric_limits<double>::infinity();
 };
 
 // The same search for the newton criterion on sums of words, eight columns at once. Categorical
@@ -311,10 +311,12 @@ class PackedSearch {
       return column != other.column ? column < other.column : place < other.place;
     }
   };
-  // Copies in the cells of a part, one integer each, for the columns that were counted.
+  // Copies in the cells of a part, one integer each. Used are those of the columns in which an
+  // unproven split might win, whatever else was counted.
+  using OpenLanes = std::array<bool, lanes>;
   struct Copies {
     std::vector<std::int64_t> cells;
-    bool has[lanes] = {};
+    OpenLanes has = {};
   };
 
   int lanes_of(int part) const { return layout_.lanes_of(part); }
@@ -359,7 +361,8 @@ class PackedSearch {
                       const CountedRows& rows) const;
   std::vector<std::int64_t> count_all(const std::vector<kernels::LaneBests>& bests, double score,
                                       const CountedRows& rows) const;
-  Copies count_elsewhere(int part, const bool* is_counted, const CountedRows& rows) const;
+  OpenLanes open_lanes(int part, const kernels::LaneBests& bests, double score) const;
+  Copies count_by_code(int part, const OpenLanes& open, const CountedRows& rows) const;
   void take(int part, const kernels::LaneBests& bests, const std::int64_t* cells,
             const Copies& copies, double& score, Split& best) const;
   void place(int lane, std::int64_t place, const std::int64_t* cells, const std::int64_t* counts,

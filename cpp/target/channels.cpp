@@ -71,10 +71,23 @@ Extremes Channels::look(const Target& target, std::int64_t n_rows, const Row* ro
   rows_occur_once_ = occur_once(target, std::min(n_rows, target.n_used));
   is_plain_ = rows_occur_once_ && can_be_pairs(target);
   may_pack_ = cells != Cells::wide && (target.sums || target.of_loss) && target.n_channels == 1;
+  may_halve_ = cells != Cells::wide && target.sums && target.n_channels > 1 &&
+               !target.sums_per_weight && fits_half_words(target.n_channels + 2);
   if (target.of_loss && !(may_pack_ && is_plain_)) keep_gradients(n_threads);
   if (may_pack_) values_.resize(static_cast<std::size_t>(n_rows));
-  return may_pack_ && is_plain() ? extremes_of(pairs(), n_threads)
-                                 : extremes(rows, n_seen, n_threads);
+  if (may_pack_ && is_plain()) return extremes_of(pairs(), n_threads);
+  if (may_halve_ && rows_occur_once_) return extremes_of_channels();
+  return extremes(rows, n_seen, n_threads);
+}
+
+Extremes Channels::extremes_of_channels() const {
+  Extremes all;
+  for (int k = 0; k < target_.n_channels; ++k) {
+    const Extremes one = extremes_of(several().channel(k), n_threads_);
+    all.take(one);
+    all.copies = one.copies;
+  }
+  return all;
 }
 
 void Channels::set_scales(const Extremes& all, const Row* rows, std::int64_t n_seen) {
@@ -94,9 +107,17 @@ void Channels::set_scales(const Extremes& all, const Row* rows, std::int64_t n_s
 }
 
 std::optional<Coarse> Channels::coarse_sums(const Row* rows, std::int64_t n_seen) const {
+  if (may_halve_) {
+    CoarseOfSeveral all;
+    for (int k = 0; k < target_.n_channels; ++k)
+      all.add(rows_occur_once_
+                  ? coarse_of(several().channel(k), sum_exponent_, weight_exponent_, n_threads_)
+                  : coarse_of_repeated(rows, n_seen, k));
+    return all.coarse();
+  }
   if (!may_pack_) return {};
   if (is_plain()) return coarse_of(pairs(), sum_exponent_, weight_exponent_, n_threads_);
-  return coarse_of_repeated(rows, n_seen);
+  return coarse_of_repeated(rows, n_seen, 0);
 }
 
 std::optional<Rounding> Channels::rounding(const Extremes& all,
@@ -105,18 +126,24 @@ std::optional<Rounding> Channels::rounding(const Extremes& all,
   const Words words = cells_ == Cells::automatic ? Words::automatic
                       : cells_ == Cells::blocks  ? Words::for_blocks
                                                  : Words::for_packed_cells;
-  return rounding_for(all, *coarse, sum_exponent_, weight_exponent_, !has_weight(), words);
+  const std::optional<Rounding> found =
+      rounding_for(all, *coarse, sum_exponent_, weight_exponent_, !has_weight(), words);
+  // Half words are not added up in blocks.
+  return may_halve_ && found && found->rows_of_block > 0 ? std::nullopt : found;
 }
 
 void Channels::write(const Extremes& all, const std::optional<Rounding>& rounding, const Row* rows,
                      std::int64_t n_seen, bool needs_count) {
-  has_words_ = rounding.has_value();
+  own_count_ = needs_count && target_.weight != nullptr;
+  has_words_ = rounding.has_value() && may_pack_;
+  has_half_words_ = rounding.has_value() && may_halve_;
+  if (has_half_words_) return write_halves(*rounding);
   if (has_words_)
     return use_words(*rounding, all,
                      is_plain() ? pack_pairs(pairs(), *rounding, values_.data(), n_threads_)
                                 : pack_repeated(*rounding, rows, n_seen));
   if (target_.of_loss) keep_gradients(n_threads_);
-  prepare_wide(all, rows, n_seen, needs_count);
+  prepare_wide(all, rows, n_seen);
 }
 
 // Rows that are read individually and repeatedly need stored gradients.
@@ -171,14 +198,14 @@ std::vector<FixedPoint> Channels::exact_scales(const Row* rows, std::int64_t n) 
 }
 
 // Rows of several copies: their words are multiplied.
-Coarse Channels::coarse_of_repeated(const Row* rows, std::int64_t n) const {
+Coarse Channels::coarse_of_repeated(const Row* rows, std::int64_t n, int channel) const {
   const FixedPoint coarse_sum(sum_exponent_, Coarse::bits);
   const FixedPoint coarse_weight(weight_exponent_, Coarse::bits);
   Coarse coarse;
   reduce_rows(
       rows, n, n_threads_, Coarse{},
       [&](Coarse& part, Row row) {
-        const std::int64_t copies = copies_of(row), g = coarse_sum(sum_of_row(0, row));
+        const std::int64_t copies = copies_of(row), g = coarse_sum(sum_of_row(channel, row));
         (g < 0 ? part.negative : part.positive) += copies * (g < 0 ? -g : g);
         part.squares += static_cast<Int128>(g * g) * copies;
         if (target_.weight) part.weight += copies * coarse_weight(target_.weight[row]);
@@ -215,18 +242,32 @@ void Channels::use_words(const Rounding& rounding, const Extremes& all, const Wo
   count_index_ = -1;
 }
 
-void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n,
-                            bool needs_count) {
+// Cells of a sum for each channel, whose integers have so many bits.
+void Channels::use_several(const FixedPoint& weight_fixed, int sum_bits) {
   rows_of_block_ = 0;
+  const int n_channels = target_.n_channels;
+  weight_step_ = scale_by_power(1.0, -weight_fixed.shift);
+  sum_step_ = target_.classes ? weight_step_ : power_of_two(-sum_bits);
+  cell_size_ = 1 + n_channels + (own_count_ ? 1 : 0);
+  count_index_ = target_.weight == nullptr ? 0 : (own_count_ ? 1 + n_channels : -1);
+  totals_.assign(static_cast<std::size_t>(cell_size_), 0);
+}
+
+void Channels::write_halves(const Rounding& rounding) {
+  use_several(has_weight() ? rounding.weight() : FixedPoint(0, 0), rounding.sum_bits);
+  const SeveralSums rows = several();
+  values_.resize(static_cast<std::size_t>(n_rows_ * rows.n_words()));
+  std::vector<std::int64_t> words(static_cast<std::size_t>(rows.n_words()));
+  write_half_words(rows, rounding, values_.data(), words.data(), n_threads_);
+  sums_of_words(words.data(), cell_size_, totals_.data());
+}
+
+void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n) {
   const int n_channels = target_.n_channels, bits = wide_bits(all.copies);
-  const bool counts_copies = target_.weight == nullptr, own_count = needs_count && !counts_copies;
+  const bool counts_copies = target_.weight == nullptr, own_count = own_count_;
   const FixedPoint weight_fixed(weight_exponent_, counts_copies ? 0 : bits);
   const FixedPoint sum_fixed(sum_exponent_, bits);
-  weight_step_ = scale_by_power(1.0, -weight_fixed.shift);
-  sum_step_ = target_.classes ? weight_step_ : power_of_two(-bits);
-  cell_size_ = 1 + n_channels + (own_count ? 1 : 0);
-  count_index_ = counts_copies ? 0 : (own_count ? 1 + n_channels : -1);
-  totals_.assign(static_cast<std::size_t>(cell_size_), 0);
+  use_several(weight_fixed, bits);
   values_.resize(static_cast<std::size_t>(n_rows_ * (target_.classes ? 1 : cell_size_)));
 
   const auto write_row = [&](std::vector<std::int64_t>& part, Row row) {
@@ -268,6 +309,12 @@ std::int64_t Channels::count(const Row* rows, std::int64_t n) const {
 }
 
 inline void Channels::add_exact_row(Row row, Int128* totals) const {
+  if (rows_occur_once_ && target_.sums && !target_.sums_per_weight) {  // no products of 128 bits
+    totals[0] += target_.weight ? exact_weight_fixed_(target_.weight[row]) : 1;
+    const double* const sums = target_.sums + row;
+    for (int k = 0; k < target_.n_channels; ++k) totals[1 + k] += exact_[k](sums[k * n_rows_]);
+    return;
+  }
   const std::int64_t copies = copies_of(row);
   const Int128 weight = target_.weight
                             ? static_cast<Int128>(exact_weight_fixed_(target_.weight[row])) * copies

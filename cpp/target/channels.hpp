@@ -10,6 +10,7 @@
 #include "base/exact_sum.hpp"
 #include "base/memory.hpp"
 #include "base/types.hpp"
+#include "target/half_words.hpp"
 #include "target/loss_at.hpp"
 #include "target/packing.hpp"
 
@@ -34,10 +35,11 @@ struct Target {
   bool uses(Row row) const { return row < n_used && (!copies || copies[row] > 0); }
 };
 
-// Layout of a histogram cell. `packed`: gradient and hessian in one 64-bit word. `wide`: one 64-bit
-// integer for W, one for each S and, if needed and not implied by W, one for the copies. `blocks`:
-// one for W and one for S, but rows have words as in packed cells; see split/word_blocks.hpp.
-// `ordered`: the words of packed cells, but no histogram; see ordered_search.hpp.
+// Layout of a histogram cell. `packed`: gradient and hessian in one 64-bit word, or two sums in
+// each of several words (half_words.hpp). `wide`: one 64-bit integer for W, one for each S and, if
+// needed and not implied by W, one for the copies. `blocks`: one for W and one for S, but rows have
+// words as in packed cells; see split/word_blocks.hpp. `ordered`: the words of packed cells, but no
+// histogram; see ordered_search.hpp.
 enum class Cells { automatic, packed, blocks, wide, ordered };
 
 // Penalty and bounds for sums in units of 2^unit.
@@ -51,9 +53,9 @@ class Channels {
  public:
   // Use the rows of positive copies among n_rows. Scales are powers of two determined by maxima and
   // integer sums, so row order does not matter. Wide: no sum can reach 2^62, and a step is at most
-  // 2^(floor(log2(copies)) - 60) of the largest value. Packed (one channel only): chosen if a step
-  // is at most 2^-8 of the root mean square of S and of the mean of W; sums of g and of h each fit
-  // 32 bits. Otherwise in blocks, if that holds for the sums of the rows of a block.
+  // 2^(floor(log2(copies)) - 60) of the largest value. Packed: chosen if a step is at most 2^-8 of
+  // the root mean square of S (of all channels) and of the mean of W; every sum fits 32 bits.
+  // Otherwise one channel is added up in blocks, if that holds for the sums of the rows of a block.
   void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
                bool needs_count, Cells cells, int n_threads);
 
@@ -77,9 +79,22 @@ class Channels {
   bool has_packed_cells() const { return cell_size_ == 1; }
   // How many rows may be added to a packed cell; 0: all, as cells are packed, or none.
   std::int64_t rows_of_block() const { return rows_of_block_; }
+  // Whether the cells of several channels are half words; a node's totals are wide also then.
+  bool has_half_words() const { return has_half_words_; }
   // Each row has one unweighted number and occurs at most once: see packing.hpp.
   bool is_plain() const { return is_plain_; }
-  int cell_size() const { return cell_size_; }  // in 64-bit integers
+  // 64-bit integers of a node's totals, and of a cell of its histogram.
+  int cell_size() const { return cell_size_; }
+  int histogram_cell_size() const {
+    return has_half_words_ ? words_of_sums(cell_size_) : cell_size_;
+  }
+  // The totals of a node from the sum of some cells.
+  std::vector<std::int64_t> totals_of_cell(std::vector<std::int64_t> cell) const {
+    if (!has_half_words_) return cell;
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(cell_size_));
+    sums_of_words(cell.data(), cell_size_, sums.data());
+    return sums;
+  }
   int n_channels() const { return target_.n_channels; }
   // Index of the copies in a wide cell; that of W if every copy has weight 1. Negative: not
   // tracked.
@@ -90,7 +105,7 @@ class Channels {
   const std::int64_t* totals() const { return totals_.data(); }
   const Target& target() const { return target_; }
 
-  // Wide cells. S is in units of 2^unit(), so that squares cannot overflow.
+  // Wide cells, and totals of several channels. S is in units of 2^unit(): squares cannot overflow.
   double weight_of(const std::int64_t* cell) const {
     return static_cast<double>(cell[0]) * weight_step_;
   }
@@ -106,6 +121,9 @@ class Channels {
   // Words: the weight of one step of h, the binary logarithm of one step of g, and the maximum
   // steps of h per copy.
   double packed_weight_step() const { return weight_step_; }
+  // The same of half words, in the units of wide cells.
+  double weight_step() const { return weight_step_; }
+  double sum_step() const { return sum_step_; }
   int packed_sum_exponent() const { return packed_sum_exponent_; }
   std::int64_t packed_most_weight() const { return packed_most_weight_; }
 
@@ -187,17 +205,20 @@ class Channels {
         cell[c] += values_[static_cast<std::size_t>(rows[i]) * cell_size_ + c];
   }
 
-  // Class targets: [rows] the weight. Words: [rows] the word. Others: [rows][cell_size]. All
-  // multiplied by the copies.
+  // Class targets: [rows] the weight. Words: [rows] the word. Half words:
+  // [rows][histogram_cell_size()]. Others: [rows][cell_size]. All multiplied by the copies.
   const std::int64_t* values() const { return values_.data(); }
 
  private:
   Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
-  Coarse coarse_of_repeated(const Row* rows, std::int64_t n) const;
+  Extremes extremes_of_channels() const;
+  Coarse coarse_of_repeated(const Row* rows, std::int64_t n, int channel) const;
   WordSums pack_repeated(const Rounding& rounding, const Row* rows, std::int64_t n);
   void keep_gradients(int n_threads);
   void use_words(const Rounding& rounding, const Extremes& all, const WordSums& totals);
-  void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count);
+  void use_several(const FixedPoint& weight_fixed, int sum_bits);
+  void write_halves(const Rounding& rounding);
+  void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n);
   std::vector<FixedPoint> exact_scales(const Row* rows, std::int64_t n) const;
   void add_exact_row(Row row, Int128* totals) const;
   bool any_number_is_small(const Extremes& all, const Row* rows, std::int64_t n) const;
@@ -221,6 +242,11 @@ class Channels {
     return {target_.sums, target_.weight, target_.copies, std::min(n_rows_, target_.n_used),
             target_.of_loss ? &*target_.of_loss : nullptr};
   }
+  SeveralSums several() const {
+    return {target_.sums,   n_rows_,        target_.n_channels,
+            target_.weight, target_.copies, std::min(n_rows_, target_.n_used),
+            own_count_};
+  }
   void add_exact_pair(double g, double h, Int128* totals) const {
     totals[0] += has_weight() ? exact_weight_fixed_(h) : 1;
     totals[1] += exact_[0](g);
@@ -231,6 +257,8 @@ class Channels {
   int n_threads_ = 1;
   std::int64_t n_rows_ = 0, n_copies_ = 1;
   bool may_pack_ = false, has_words_ = false, is_plain_ = false, rows_occur_once_ = false;
+  bool may_halve_ = false, has_half_words_ = false;
+  bool own_count_ = false;  // a cell of several sums also has the copies
   bool has_small_numbers_ = false, has_small_rows_ = false;
   double least_sum_ = 0.0;     // rows below this are small
   double least_weight_ = 0.0;  // rows below this are negligible

@@ -9,6 +9,7 @@
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "base/types.hpp"
+#include "data/listed_codes.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/random_thresholds.hpp"
 
@@ -58,13 +59,15 @@ class Partition {
   const Row* at(std::int64_t position) const { return rows_.data() + position; }
 
   // Split condition: left if codes[row * stride] - offset <= limit, unsigned; or, for categorical
-  // columns, goes_left[code], where the code may be wide.
+  // columns, goes_left[code], where the code may be wide. The codes may be `listed`; the rows of a
+  // range must then increase.
   struct Test {
     const Code* codes;
     std::int64_t stride;
     Code offset, limit;
     const std::uint8_t* goes_left = nullptr;
     const std::uint16_t* wide_codes = nullptr;
+    data::ListedColumn listed = {};
   };
 
   // How many rows a block should have that threads share with others: with few rows a thread takes
@@ -217,6 +220,7 @@ class Partition {
     if (!test.goes_left) {
       const Code offset = test.offset, limit = test.limit;
       const auto is_left = [=](Code code) { return static_cast<Code>(code - offset) <= limit; };
+      if (test.listed.any()) return send_listed(test.listed, is_left, rows, n, sent);
       return send_each(test.codes, test.stride, is_left, rows, n, sent);
     }
     const auto is_left = [sides = test.goes_left](auto code) { return sides[code] != 0; };
@@ -236,6 +240,29 @@ class Partition {
       if (i + ahead < n) __builtin_prefetch(codes + rows[i + ahead] * stride);
       const Row row = rows[i];
       const bool goes_left = is_left(codes[row * stride]);
+      *left = row;
+      *right = row;
+      left += goes_left;
+      right -= !goes_left;
+    }
+    return left - sent;
+  }
+
+  // Walks over the rows of a node and those that the column lists.
+  template <class IsLeft>
+  static std::int64_t send_listed(const data::ListedColumn& column, IsLeft is_left, const Row* rows,
+                                  std::int64_t n, Row* sent) {
+    if (n == 0) return 0;
+    const Row* listed = std::lower_bound(column.rows, column.end, rows[0]);
+    const bool usual_goes_left = is_left(column.usual);
+    Row* left = sent;
+    Row* right = sent + n - 1;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Row row = rows[i];
+      while (listed != column.end && *listed < row) ++listed;
+      const bool is_listed = listed != column.end && *listed == row;
+      const bool goes_left =
+          is_listed ? is_left(column.codes[listed - column.rows]) : usual_goes_left;
       *left = row;
       *right = row;
       left += goes_left;

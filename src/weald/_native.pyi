@@ -45,6 +45,32 @@ def apply_many_cuts(
 def apply_many_cuts(
     table: NDArray[numpy.float64], column: int, cuts: NDArray[numpy.float64], n_threads: int
 ) -> NDArray[numpy.uint16]: ...
+@overload
+def bin_sparse(
+    values: NDArray[numpy.float32],
+    rows: NDArray[numpy.uint32],
+    begins: NDArray[numpy.int64],
+    n_rows: int,
+    n_learn: int,
+    mass: NDArray[numpy.int64] | None,
+    max_bins: int,
+    n_threads: int,
+) -> tuple[
+    NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint8], NDArray[numpy.uint8]
+]: ...
+@overload
+def bin_sparse(
+    values: NDArray[numpy.float64],
+    rows: NDArray[numpy.uint32],
+    begins: NDArray[numpy.int64],
+    n_rows: int,
+    n_learn: int,
+    mass: NDArray[numpy.int64] | None,
+    max_bins: int,
+    n_threads: int,
+) -> tuple[
+    NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint8], NDArray[numpy.uint8]
+]: ...
 def empty_codes(n_rows: int, n_columns: int) -> NDArray[numpy.uint8]: ...
 @overload
 def apply_cuts_into(
@@ -65,6 +91,28 @@ def apply_cuts_into(
     n_columns: int,
     begin: int,
     n_threads: int,
+) -> None: ...
+@overload
+def add_words(
+    table: NDArray[numpy.float32], first: int, words: NDArray[numpy.uint64], n_threads: int
+) -> None: ...
+@overload
+def add_words(
+    table: NDArray[numpy.float64], first: int, words: NDArray[numpy.uint64], n_threads: int
+) -> None: ...
+@overload
+def add_sparse_words(
+    values: NDArray[numpy.float32],
+    rows: NDArray[numpy.uint32],
+    begins: NDArray[numpy.int64],
+    words: NDArray[numpy.uint64],
+) -> None: ...
+@overload
+def add_sparse_words(
+    values: NDArray[numpy.float64],
+    rows: NDArray[numpy.uint32],
+    begins: NDArray[numpy.int64],
+    words: NDArray[numpy.uint64],
 ) -> None: ...
 @overload
 def hash_rows(
@@ -575,6 +623,7 @@ def query_gradients(
     first: NDArray[numpy.int64],
     gains: NDArray[numpy.float64],
     unit: NDArray[numpy.float64],
+    pair_unit: NDArray[numpy.float64] | None,
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     copies: NDArray[numpy.int64] | None,
@@ -1028,6 +1077,19 @@ class Grower:
         is_category: NDArray[numpy.uint8] | None,
         wide_columns: Sequence[int],
         wide_codes: Sequence[NDArray[numpy.uint16]],
+        cuts: NDArray[numpy.float64],
+        first: NDArray[numpy.int64],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        rows: NDArray[numpy.uint32],
+        codes: NDArray[numpy.uint8],
+        begins: NDArray[numpy.int64],
+        usual: NDArray[numpy.uint8],
+        n_rows: int,
+        n_bins: NDArray[numpy.int32],
+        params: TreeParams,
         cuts: NDArray[numpy.float64],
         first: NDArray[numpy.int64],
     ) -> None: ...

@@ -27,9 +27,15 @@ def queries(seed: int = 0, sizes: list[int] | None = None, *, ties: bool = False
 
 
 def made(
-    name: str, sizes: np.ndarray, y: np.ndarray, k: int = 4, n_threads: int = 1
+    name: str,
+    sizes: np.ndarray,
+    y: np.ndarray,
+    k: int = 4,
+    n_threads: int = 1,
+    pairwise_weight: float = 0.0,
 ) -> RankingLoss:
-    return RankingLoss.made(name, k, None, n_threads).of_queries(sizes, y)
+    loss = RankingLoss.made(name, k, None, n_threads, pairwise_weight=pairwise_weight)
+    return loss.of_queries(sizes, y)
 
 
 def derivatives(
@@ -124,6 +130,38 @@ def test_lambdas(name: str, plain: Callable[..., Rows], ties: bool, k: int) -> N
         np.testing.assert_allclose(hessian[own], expected[1], rtol=1e-9, atol=1e-12)
         begin += size
     assert np.abs(gradient).max() > 0.1
+
+
+@pytest.mark.parametrize(("name", "plain"), [("ndcg", plain_ndcg), ("map", plain_map)])
+def test_the_pairwise_loss_is_added(name: str, plain: Callable[..., Rows]) -> None:
+    """A query's mean logistic loss of the pairs of different gains, times its weight."""
+    sizes, y, scores = queries(9)
+    found = derivatives(made(name, sizes, y, 4, pairwise_weight=2.5), y, scores)
+    gains = y if name == "ndcg" else (y > 0).astype(float)
+    begin = 0
+    for size in sizes:
+        own = slice(begin, begin + size)
+        expected = plain(y[own], scores[own], 4)
+        better = gains[own, np.newaxis] > gains[np.newaxis, own]
+        wrong = 1 / (1 + np.exp(scores[own, np.newaxis] - scores[np.newaxis, own])) * better
+        curved = wrong * (1 - wrong)
+        weight = 2.5 / max(1, better.sum())
+        expected[0][:] += weight * (wrong.sum(axis=0) - wrong.sum(axis=1))
+        expected[1][:] += weight * (curved.sum(axis=0) + curved.sum(axis=1))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one[own], other, rtol=1e-9, atol=1e-12)
+        begin += size
+    plain_ones = derivatives(made(name, sizes, y, 4), y, scores)
+    assert np.abs(found[0] - plain_ones[0]).max() > 0.1
+
+
+@pytest.mark.parametrize("name", ["pairwise", "xendcg"])
+def test_the_pairwise_loss_is_added_to_no_smooth_loss(name: str) -> None:
+    sizes, y, scores = queries(9)
+    plain, other = (
+        derivatives(made(name, sizes, y, pairwise_weight=weight), y, scores) for weight in (0, 2.5)
+    )
+    np.testing.assert_array_equal(plain, other)
 
 
 def plain_loss(name: str, y: np.ndarray, scores: np.ndarray) -> float:
@@ -225,7 +263,10 @@ def test_weights_and_used_queries(name: str) -> None:
 @pytest.mark.parametrize("name", RANKINGS)
 def test_bits_do_not_depend_on_threads(name: str) -> None:
     sizes, y, scores = queries(5, [30] * 400)
-    one, two = (derivatives(made(name, sizes, y, n_threads=n), y, scores) for n in (1, 2))
+    one, two = (
+        derivatives(made(name, sizes, y, n_threads=n, pairwise_weight=2.0), y, scores)
+        for n in (1, 2)
+    )
     np.testing.assert_array_equal(one, two)
 
 
@@ -233,8 +274,8 @@ def digest() -> str:
     """Of the derivatives of all losses."""
     sizes, y, scores = queries(4, [1, 7, 8, 9, 15, 16, 17, 100])
     whole = hashlib.sha256()
-    for name in RANKINGS:
-        for one in derivatives(made(name, sizes, y, 10), y, scores):
+    for name, weight in itertools.product(RANKINGS, (0.0, 2.0)):
+        for one in derivatives(made(name, sizes, y, 10, pairwise_weight=weight), y, scores):
             whole.update(one.tobytes())
     return whole.hexdigest()
 

@@ -130,9 +130,24 @@ def test_codes_beyond_the_counters_are_refused(wide: tuple[int, int]) -> None:
 def test_bins_beyond_memory_are_refused_before_they_are_made(monkeypatch) -> None:
     monkeypatch.setattr("weald.data.memory.most_bytes", lambda: 2**30)
     X = scipy.sparse.csr_array((2**16, 2**16))
-    for estimator in (weald.BoostedTreesRegressor, weald.RandomForestRegressor):
+    for model in (
+        weald.BoostedTreesRegressor(growth="symmetric"),
+        weald.BoostedTreesRegressor(exact=True),
+        weald.RandomForestRegressor(),
+    ):
         with pytest.raises(MemoryError, match=r"65,536 x 65,536 values.* 4.0 GiB.*fewer rows"):
-            quick(estimator).fit(X, np.zeros(2**16))
+            model.fit(X, np.zeros(2**16))
+
+
+def test_lists_of_codes_within_memory_are_fitted(monkeypatch) -> None:
+    """Boosted trees keep codes of sparse tables in lists."""
+    monkeypatch.setattr("weald.data.memory.most_bytes", lambda: 2**30)
+    X = scipy.sparse.csr_array(
+        (np.ones(2**16), (np.arange(2**16), np.arange(2**16) % 7)), shape=(2**16, 2**16)
+    )
+    y = (np.arange(2**16) % 7 == 3) * 1.0
+    model = weald.BoostedTreesRegressor(quality="fast", n_estimators=1, learning_rate=1.0)
+    assert model.fit(X, y).predict(X[:7]) == pytest.approx(y[:7])
 
 
 # Pointers of 64 bits: what they refer to must exist.

@@ -31,6 +31,7 @@ from weald.data.sources import (
     refuse_levels,
     steady,
 )
+from weald.data.sparse_binning import AnyBins, ListedTable, bin_any_rows, bin_sparse_rows
 from weald.data.tables import (
     dense_blocks,
     is_plain_table,
@@ -65,10 +66,12 @@ from weald.data.validation import (
 from weald.data.values import Kind, Values
 
 __all__ = [
+    "AnyBins",
     "BinnedTable",
     "ColumnPlan",
     "ColumnTable",
     "Kind",
+    "ListedTable",
     "RowReader",
     "Rows",
     "SortedTable",
@@ -78,7 +81,9 @@ __all__ = [
     "Values",
     "advise_of_one_class",
     "as_one_array",
+    "bin_any_rows",
     "bin_rows",
+    "bin_sparse_rows",
     "checked_labels",
     "checked_offset",
     "checked_weights",

@@ -27,7 +27,7 @@ from weald.data.sources import (
 FindsCuts = Callable[[Table], tuple[Floats, NDArray[np.int64]]]
 
 # Default number of bins per column, and the maximum for codes of one byte.
-_CODED_BINS = 255
+CODED_BINS = 255
 
 # With more bins per row in some column, nodes are searched in sorted values instead of histograms.
 _MOST_BINS_PER_ROW = 0.5
@@ -65,7 +65,7 @@ class BinnedTable(CheckedState):
     def prove_sound(self) -> None:
         """Raise an error if the arrays do not fit together; the core checks every code."""
         n_columns = len(self.first) - 1
-        _check_cuts(self.cuts, self.first)
+        check_cuts(self.cuts, self.first)
         width, rest = divmod(len(self.codes) - _SLACK, self.n_rows)
         if rest or width < n_columns:
             raise ValueError("codes must have one byte per row and column, and the padding")
@@ -113,7 +113,7 @@ class SortedTable(CheckedState):
         """Raise an error if the arrays do not fit together."""
         n_columns = self.table.shape[1]
         if self.cuts is not None and self.first is not None:
-            _check_cuts(self.cuts, self.first)
+            check_cuts(self.cuts, self.first)
         if self.first is not None and self.first.shape != (n_columns + 1,):
             raise ValueError("first must have one entry per column and the total")
         if self.n_levels is not None and self.n_levels.shape != (n_columns,):
@@ -129,7 +129,8 @@ class SortedTable(CheckedState):
         return np.array([np.isnan(column).any() for column in self.table.T], dtype=np.uint8)
 
 
-def _check_cuts(cuts: Floats, first: NDArray[np.int64]) -> None:
+def check_cuts(cuts: Floats, first: NDArray[np.int64]) -> None:
+    """Raise an error if `first` does not say where the thresholds of each column begin."""
     if len(first) < 2 or first[0] != 0 or first[-1] != len(cuts) or (np.diff(first) < 0).any():
         raise ValueError("first must begin at 0 and rise to the number of thresholds")
 
@@ -160,25 +161,25 @@ def bin_rows(
     >>> binned.codes_of(0).tolist(), binned.cuts.tolist()
     ([1, 2, 2, 0], [1.5])
     """
-    if isinstance(rows.table, PartsTable) and (exact or (max_bins or 0) > _CODED_BINS):
+    if isinstance(rows.table, PartsTable) and (exact or (max_bins or 0) > CODED_BINS):
         setting = "exact=True" if exact else f"max_bins={max_bins}"
         raise ValueError(
             f"a table in parts (weald.parts) cannot be fitted with {setting}: only codes of one "
-            f"byte stay in memory. Use exact=False and at most {_CODED_BINS} bins, or a table in "
+            f"byte stay in memory. Use exact=False and at most {CODED_BINS} bins, or a table in "
             "memory."
         )
     if exact:
         table = steady(as_one_array(rows.table))
         return SortedTable(table, None, None, _n_levels(rows.table))
-    most = _CODED_BINS if max_bins is None else max_bins
-    find_cuts = _finder_of_cuts(mass_of(rows.total_weight), learn_from, most, n_threads)
+    most = CODED_BINS if max_bins is None else max_bins
+    find_cuts = _finder_of_cuts(rows.total_weight, learn_from, most, n_threads)
     if isinstance(rows.table, np.ndarray):
         cuts, first = find_cuts(rows.table)
-        if np.diff(first).max() >= _CODED_BINS:
+        if np.diff(first).max() >= CODED_BINS:
             return _bin_finely(rows.table, cuts, first, None, n_threads)
         codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
         return BinnedTable(codes, rows.n, cuts, first)
-    if most > _CODED_BINS:
+    if most > CODED_BINS:
         table = as_one_array(rows.table)
         cuts, first = find_cuts(table)
         return _bin_finely(table, cuts, first, _n_levels(rows.table), n_threads)
@@ -186,21 +187,32 @@ def bin_rows(
 
 
 def _finder_of_cuts(
-    mass: NDArray[np.int64] | None,
+    weight: Floats | None,
     learn_from: NDArray[np.bool_] | None,
     most: int,
     n_threads: int,
 ) -> FindsCuts:
     """The function that finds the thresholds of columns, of which some rows determine them."""
-    n_learn = None
+    mass, n_learn = learning_mass(weight, learn_from)
+    return lambda columns: _native.find_cuts(columns[:n_learn], mass, most, n_threads)
+
+
+def learning_mass(
+    weight: Floats | None, learn_from: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int64] | None, int | None]:
+    """The integer weights by which rows determine thresholds, and how many do (None: all).
+
+    If they are not the first ones, the others have weight 0.
+    """
+    mass, n_learn = mass_of(weight), None
     if learn_from is not None:
-        n_learn = np.count_nonzero(learn_from)
+        n_learn = int(np.count_nonzero(learn_from))
         if learn_from[:n_learn].all():  # held-out rows come last: no masses are needed for them
             mass = None if mass is None else mass[:n_learn]
         else:
             n_learn = None
             mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
-    return lambda columns: _native.find_cuts(columns[:n_learn], mass, most, n_threads)
+    return mass, n_learn
 
 
 def _bin_finely(
@@ -221,9 +233,9 @@ def _bin_finely(
         return SortedTable(steady(table), cuts, first, n_levels)
     wide: dict[int, NDArray[np.uint16]] = {}
     for c in range(n_columns):
-        if levels[c] > _CODED_BINS:
+        if levels[c] > CODED_BINS:
             wide[c] = _wide_codes_of_levels(table[:, c])
-        elif len(of_column[c]) >= _CODED_BINS:
+        elif len(of_column[c]) >= CODED_BINS:
             wide[c] = _native.apply_many_cuts(table, c, of_column[c], n_threads)
     narrow = [cuts[:0] if c in wide else of_column[c] for c in range(n_columns)]
     codes = _native.apply_cuts(table, *_joined(narrow), n_threads)
@@ -242,7 +254,7 @@ def _joined(of_column: list[Floats]) -> tuple[Floats, NDArray[np.int64]]:
 
 def _cuts_between_levels(n_levels: int) -> Floats:
     """Thresholds that give category i the code i + 1; none for more than 255 categories."""
-    n_cuts = n_levels - 1 if n_levels <= _CODED_BINS else 0
+    n_cuts = n_levels - 1 if n_levels <= CODED_BINS else 0
     return np.arange(n_cuts, dtype=np.float64) + 0.5
 
 
@@ -268,7 +280,7 @@ def _bin_columns(
     for begin, columns in table.batches():
         if n_levels[begin] > 0:
             counts = n_levels[begin : begin + columns.shape[1]]
-            for i in np.flatnonzero(counts > _CODED_BINS):
+            for i in np.flatnonzero(counts > CODED_BINS):
                 wide[begin + int(i)] = _wide_codes_of_levels(columns[:, i])
             columns, cuts, first = _between_levels(columns, counts)
         else:
@@ -282,7 +294,7 @@ def _bin_columns(
 
 def _between_levels(columns: Table, n_levels: NDArray[np.int64]) -> tuple[Table, Floats, Any]:
     """Return thresholds that give category i the code i + 1; wide columns are set to NaN."""
-    is_wide = n_levels > _CODED_BINS
+    is_wide = n_levels > CODED_BINS
     if is_wide.any():
         columns = columns.copy(order="F")
         columns[:, is_wide] = np.nan

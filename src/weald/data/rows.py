@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.data.containers import read_array
-from weald.data.sources import AnyTable, numbers_only
+from weald.data.sources import AnyTable, SparseTable, numbers_only
 from weald.groups import Groups, groups_of_rows
 
 Floats = NDArray[np.float64]
@@ -149,6 +149,21 @@ class Rows:
         for _, columns in self.table.batches():
             _native.hash_more(columns, hashes, n_threads)
         return hashes
+
+    def words(self, n_threads: int) -> NDArray[np.uint64]:
+        """Return a word of each row's values, independent of the container.
+
+        Weaker than the hashes, but of a sparse table in time proportional to what it stores.
+        """
+        words = np.zeros(self.n, dtype=np.uint64)
+        if isinstance(self.table, SparseTable):
+            _native.add_sparse_words(*self.table.entries(), words)
+        elif isinstance(self.table, np.ndarray):
+            _native.add_words(self.table, 0, words, n_threads)
+        else:
+            for first, columns in self.table.batches():
+                _native.add_words(columns, first, words, n_threads)
+        return words
 
     def without_target(self) -> "Rows":
         """Set the target to zero, so that hashes depend on the columns only."""

@@ -15,6 +15,9 @@ _BATCH, _BATCH_VALUES = 16, 2**22
 
 Table = NDArray[np.float64] | NDArray[np.float32]
 
+# Of a sparse table: values, their rows, and where those of each column begin.
+Entries = tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnTable:
@@ -74,11 +77,23 @@ class SparseTable:
     def __getitem__(self, rows: NDArray[np.intp]) -> "SparseTable":
         return SparseTable(self.columns[rows])
 
+    def entries(self) -> Entries:
+        """The stored values, and a copy of their rows, which increase within each column."""
+        columns = self.columns
+        if not columns.has_sorted_indices:
+            columns = columns.sorted_indices()
+        values = columns.data.astype(columns.dtype.newbyteorder("="), copy=False)
+        return values, columns.indices.astype(np.uint32), columns.indptr.astype(np.int64)
+
     def batches(self) -> Iterator[tuple[int, Table]]:
         """Yield dense batches of columns, each with the index of its first column."""
         size = _batch(self.shape[0])
         for first in range(0, self.shape[1], size):
             yield first, self._dense(first, min(first + size, self.shape[1]))
+
+    def first_columns(self, width: int) -> Table:
+        """The first columns as one dense array."""
+        return self._dense(0, min(width, self.shape[1]))
 
     def _dense(self, first: int, end: int) -> Table:
         """Densify some columns; SciPy's slicing copies all indices if index types differ."""
@@ -92,6 +107,10 @@ class SparseTable:
 
 def _batch(n_rows: int) -> int:
     return max(_BATCH, _BATCH_VALUES // max(1, n_rows))
+
+
+# Bytes that a stored value takes in lists of codes (sparse_binning.py), about.
+LISTED_BYTES = 10
 
 
 class LazyTable(Protocol):

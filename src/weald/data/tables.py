@@ -25,6 +25,7 @@ from weald.data.plan import ColumnPlan, fit_plan
 from weald.data.rows import checked_weights
 from weald.data.selection import chosen_columns
 from weald.data.sources import (
+    LISTED_BYTES,
     AnyTable,
     ColumnTable,
     SparseTable,
@@ -65,7 +66,7 @@ def table_for_fit(
     X, y = _read_once(X), np.asarray(y) if isinstance(y, PartsColumn) else y
     refuse_no_rows_and_columns(X)
     _refuse_too_large(X)
-    _refuse_too_many_bins(X)
+    _refuse_too_many_bins(X, in_lists=getattr(estimator, "_lists_sparse_codes", False))
     choice = getattr(estimator, "categorical_features", "from_dtype")
     names = None
     if _needs_plan(X):
@@ -320,12 +321,16 @@ def _refuse_too_large(X: Any) -> None:
         )
 
 
-def _refuse_too_many_bins(X: Any) -> None:
-    """Raise MemoryError if the bin codes of a sparse table, one byte per value, are too large."""
+def _refuse_too_many_bins(X: Any, *, in_lists: bool) -> None:
+    """Raise MemoryError if the bin codes of a sparse table are too large.
+
+    They take one byte per value, or, if the estimator keeps them `in_lists`, some per stored value.
+    """
     if hasattr(X, "tocsc"):
         n_rows, n_columns = (int(size) for size in X.shape)
+        n_bytes = n_rows * n_columns
         refuse_beyond_memory(
-            n_rows * n_columns,
+            min(n_bytes, LISTED_BYTES * int(X.nnz)) if in_lists else n_bytes,
             f"The bins of {n_rows:,} x {n_columns:,} values, zeros included,",
             "Fit on fewer rows, or drop columns that are almost all zero.",
         )
@@ -392,7 +397,11 @@ def _table_of(plan: ColumnPlan, arrays: list[NDArray[Any]], labels: list[str]) -
 def _array_or_sparse(table: Any) -> AnyTable:
     if not hasattr(table, "toarray"):
         return _native_order(table)
-    return SparseTable(table.tocsc())
+    columns = table.tocsc()
+    if not columns.has_canonical_format:  # entries of one cell add up
+        columns = columns.copy()
+        columns.sum_duplicates()
+    return SparseTable(columns)
 
 
 def _native_order(table: Any) -> Table:

@@ -36,11 +36,15 @@ class QueryRows:
         What the labels of the rows are worth.
     unit : float64 [queries]
         What the terms of each query are multiplied by; 0: all its rows are equally relevant.
+    pair_unit : float64 [queries] or None
+        What the pairs of each query are multiplied by in the pairwise loss that is added to "ndcg"
+        and "map"; None: none is added.
     """
 
     first: NDArray[np.int64]
     gains: Floats
     unit: Floats
+    pair_unit: Floats | None = None
 
     def means(self, values: Floats) -> Floats:
         """Mean of the values of each query's rows, added in the order of the rows."""
@@ -63,6 +67,8 @@ class RankingLoss(BuiltinLoss):
         "ndcg" and "map" count the exchange of two rows if one of them is among the first so many.
     label_gain : tuple of float or None
         What each label is worth; None: 2**label - 1.
+    pairwise_weight : float
+        Weight of the pairwise loss that is added to "ndcg" and "map".
     rows : QueryRows or None
         The rows of the fit.
     copies : array or None
@@ -72,6 +78,7 @@ class RankingLoss(BuiltinLoss):
     ranking: str = "ndcg"
     truncation: int = 30
     label_gain: tuple[float, ...] | None = None
+    pairwise_weight: float = 0.0
     rows: QueryRows | None = None
     copies: Copies = None
 
@@ -84,7 +91,13 @@ class RankingLoss(BuiltinLoss):
 
     @classmethod
     def made(
-        cls, ranking: str, truncation: int, label_gain: tuple[float, ...] | None, n_threads: int
+        cls,
+        ranking: str,
+        truncation: int,
+        label_gain: tuple[float, ...] | None,
+        n_threads: int,
+        *,
+        pairwise_weight: float = 0.0,
     ) -> Self:
         """Return the loss, without rows."""
         # The core sees gradients only; for predictions and leaf values, the loss is as this one.
@@ -95,6 +108,7 @@ class RankingLoss(BuiltinLoss):
             ranking=ranking,
             truncation=truncation,
             label_gain=label_gain,
+            pairwise_weight=pairwise_weight,
         )
 
     def gains(self, y: Floats, name: str = "y") -> Floats:
@@ -107,9 +121,15 @@ class RankingLoss(BuiltinLoss):
         return self._with_rows(first, self.gains(y))
 
     def _with_rows(self, first: NDArray[np.int64], gains: Floats) -> Self:
+        unit, pair_unit = self._units(self.ranking, first, gains), None
+        if self.ranking in ("ndcg", "map") and self.pairwise_weight > 0:
+            pair_unit = self.pairwise_weight * self._units("pairwise", first, gains)
+        return replace(self, rows=QueryRows(first, gains, unit, pair_unit))
+
+    def _units(self, ranking: str, first: NDArray[np.int64], gains: Floats) -> Floats:
         unit = np.empty(len(first) - 1)
-        _native.query_units(self.ranking, first, gains, self.truncation, unit, self.n_threads)
-        return replace(self, rows=QueryRows(first, gains, unit))
+        _native.query_units(ranking, first, gains, self.truncation, unit, self.n_threads)
+        return unit
 
     def of_rows(self, index: NDArray[np.intp]) -> Self:
         assert self.rows is not None
@@ -140,6 +160,7 @@ class RankingLoss(BuiltinLoss):
             rows.first,
             rows.gains,
             rows.unit,
+            rows.pair_unit,
             scores[0],
             weight,
             self.copies,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import BinnedTable, SortedTable
+from weald.data import AnyBins, ListedTable, SortedTable
 
 Floats = NDArray[np.float64]
 
@@ -191,7 +191,7 @@ class TreeGrower:
 
     def __init__(
         self,
-        binned: BinnedTable | SortedTable,
+        binned: AnyBins,
         criterion: str,
         limits: TreeLimits,
         *,
@@ -206,6 +206,19 @@ class TreeGrower:
                 binned.table, binned.cuts, binned.first, params, binned.n_levels
             )
             self._saw_missing = binned.saw_missing
+        elif isinstance(binned, ListedTable):
+            self._grower = _native.Grower(
+                rows=binned.rows,
+                codes=binned.codes,
+                begins=binned.begins,
+                usual=binned.usual,
+                n_rows=binned.n_rows,
+                n_bins=binned.n_bins,
+                params=params,
+                cuts=binned.cuts,
+                first=binned.first,
+            )
+            self._saw_missing = self._grower.saw_missing()
         else:
             self._grower = _native.Grower(
                 binned.codes,

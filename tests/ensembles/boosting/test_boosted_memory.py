@@ -25,3 +25,21 @@ def test_the_peak_of_a_fit() -> None:
     # Histograms, stacks, and what allocators and large pages round up.
     slack = 12e6
     assert peak < BYTES * ROWS + slack, f"{peak / ROWS:.1f} bytes a row, of which {BYTES} are told"
+
+
+OF_STORED_VALUES = """
+from scipy import sparse
+rows, columns = map(int, sys.argv[1:])
+X = sparse.random(rows, columns, density=0.001, format="csr", random_state=0, dtype=np.float32)
+y = (np.asarray(X[:, :2000].sum(axis=1))[:, 0] > 0.5).astype(np.int64)
+model = weald.BoostedTreesClassifier(quality="fast", n_estimators=2, max_leaf_nodes=4, n_jobs=2)
+model.fit(X[:2000, :50], y[:2000])
+"""
+
+
+@only_on_linux
+def test_the_peak_of_a_sparse_fit() -> None:
+    """Codes of one byte would take 160 MB; stored values are 160,000."""
+    peak = peak_of_fit(OF_STORED_VALUES, 20_000, 8_000)
+    # Histograms of 8,000 columns of some 20 bins take 10 MB each.
+    assert peak < 100e6, f"{peak / 1e6:.0f} MB"

@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 import weald
 from weald import BoostedTreesRanker
+from weald.ensembles.boosted_trees import auto_settings
 from weald.explain import shap
 from weald.losses.ranking import RANKINGS
 from weald.ranking import map_score, mrr_score, ndcg_score
@@ -64,6 +65,8 @@ DRAWS: dict[str, dict[str, Any]] = {
     "held out": {"early_stopping": True, "validation_fraction": 0.2},
     "folds": {"n_bags": 3, "early_stopping": True},
     "symmetric": {"growth": "symmetric", "max_leaf_nodes": 8},
+    "of both growths": {"quality": "default", "n_bags": 3, "early_stopping": True},
+    "LambdaMART alone": {"pairwise_weight": 0.0},
 }
 
 
@@ -77,8 +80,8 @@ def test_only_the_content_of_queries_counts(loss: str, draws: str) -> None:
     order = np.random.default_rng(2).permutation(len(y))
     names = np.array([f"query {(7 * q) % 60}" for q in qid])
     assert same(model, fitted(X[order], y[order], names[order], **parameters, n_jobs=2))
-    by_size = BoostedTreesRanker(**FAST, **parameters).fit(X[::-1], y[::-1], group=[15] * 60)
-    assert same(model, by_size)
+    by_size = BoostedTreesRanker(**{**FAST, **parameters})
+    assert same(model, by_size.fit(X[::-1], y[::-1], group=[15] * 60))
 
 
 def test_rows_that_are_equal() -> None:
@@ -139,6 +142,54 @@ def test_weight_of_a_query_is_that_of_as_many_queries() -> None:
     np.testing.assert_allclose(weighted, repeated, rtol=1e-9)
 
 
+def trees_of(model: BoostedTreesRanker, booster: int) -> list[np.ndarray]:
+    forest = model._boosters_of(model.forest_)[booster]
+    return [forest.feature, forest.threshold, forest.value]
+
+
+def test_every_other_booster_is_of_symmetric_trees() -> None:
+    fixed = {"n_bags": 4, "max_features": 0.5}
+    model = fitted(**fixed)
+    # Of symmetric trees columns are drawn by level, whatever was set for the others.
+    symmetric = fitted(**fixed, growth="symmetric", feature_sampling="level")
+    best_first = fitted(**fixed, growth="best_first")
+    for booster in range(4):
+        own = trees_of(model, booster)
+        for one, other in zip(
+            own, trees_of((symmetric, best_first)[booster % 2], booster), strict=True
+        ):
+            np.testing.assert_array_equal(one, other)
+    assert not np.array_equal(trees_of(model, 0)[0], trees_of(best_first, 0)[0])
+
+
+def test_one_booster_is_of_best_first_trees() -> None:
+    assert same(fitted(), fitted(growth="best_first"))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"exact": True}, {"max_bins": 300}, {"prune": "after", "min_gain": 1e-6}]
+)
+def test_settings_that_symmetric_trees_do_not_support(settings: dict[str, Any]) -> None:
+    own = {**settings, "n_bags": 2}
+    assert same(fitted(**own), fitted(**own, growth="best_first"))
+
+
+def test_boosters_on_folds_by_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, qid = table()
+    n_bags = {}
+    for most in (len(y), len(y) - 1):
+        monkeypatch.setattr(auto_settings, "RANKED_FOLD_ROWS", most)
+        for quality in ("fast", "default"):
+            model = BoostedTreesRanker(n_jobs=1, quality=quality, time_limit=0.1)
+            n_bags[most, quality] = model.fit(X, y, qid=qid).n_bags_
+    assert n_bags == {
+        (900, "fast"): None,
+        (900, "default"): 5,
+        (899, "fast"): None,
+        (899, "default"): None,
+    }
+
+
 def test_validation_sets() -> None:
     X, y, qid = table()
     new_X, new_y, new_qid = table(seed=1)
@@ -148,7 +199,7 @@ def test_validation_sets() -> None:
     curves, n = model.history_, model.n_estimators_
     scores = model.predict(new_X)
     assert curves["validation loss"][n] == pytest.approx(
-        1 - ndcg_score(new_y, scores, qid=new_qid, k=30)
+        1 - ndcg_score(new_y, scores, qid=new_qid, k=100)
     )
     assert curves["validation ndcg@5"][n] == ndcg_score(new_y, scores, qid=new_qid, k=5)
     assert curves["validation map"][n] == map_score(new_y, scores, qid=new_qid)
@@ -374,6 +425,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "loss": ({"parameters": {"loss": "lambdarank"}}, "'ndcg', 'map', 'pairwise', 'xendcg'"),
     "scoring": ({"parameters": {"scoring": "r2"}}, "'ndcg@10'"),
     "metrics": ({"parameters": {"metrics": "ndcg"}}, "a list of 'loss'"),
+    "weight": ({"parameters": {"pairwise_weight": -1.0}}, "The .pairwise_weight. parameter of"),
     "place": ({"parameters": {"scoring": "ndcg@0"}}, "'ndcg@10'"),
 }
 

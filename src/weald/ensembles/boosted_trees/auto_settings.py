@@ -14,11 +14,15 @@ from weald.ensembles.rounds.scoring import is_loss
 # booster with a validation split costs little accuracy and a fifth of the time.
 FOLD_ROWS = 30_000
 
+# Rankers learn from queries, which are fewer than rows: a held-out tenth of them is missed longer
+# (docs/guide/ranking.md).
+RANKED_FOLD_ROWS = 100_000
+
 # With fewer rows (or groups) there is nothing to validate on: a fixed number of rounds is made.
 _FEW_ROWS = 10
 
 # Of a loss that changes in steps, improvements are seen later.
-_LONGER = 2
+_LONGER = 3
 
 _FIXED = 100  # rounds without early stopping
 _MOST = 5_000  # rounds with early stopping
@@ -54,10 +58,14 @@ class BoosterSettings:
         """The values by the names of the parameters."""
         return asdict(self)
 
-    def feature_sampling(self, model: Any) -> str:
-        """How columns are sampled; for symmetric trees by level, if `max_features` was chosen."""
+    def feature_sampling(self, model: Any, growth: str) -> str:
+        """How columns are sampled; for symmetric trees by level, if it was chosen that any are.
+
+        Likewise if it was chosen that trees are symmetric.
+        """
         is_chosen = is_auto(model.max_features) and self.max_features is not None
-        if model.growth == "symmetric" and is_chosen and model.feature_sampling == "node":
+        is_chosen = is_chosen or is_auto(model.growth)
+        if growth == "symmetric" and is_chosen and model.feature_sampling == "node":
             return "level"
         return str(model.feature_sampling)
 
@@ -93,7 +101,7 @@ class BoosterSettings:
         if not any(isinstance(column, Category) for column in model._plan.columns):
             del values["target_statistics"]
         if model.growth == "symmetric" and self.max_features is not None:  # may have been chosen
-            values["feature_sampling"] = self.feature_sampling(model)
+            values["feature_sampling"] = self.feature_sampling(model, model.growth)
         # A regressor has no parameter `multi_class`.
         return {name: value for name, value in values.items() if hasattr(model, name)}
 
@@ -128,7 +136,7 @@ def chosen_settings(
     chooses_rounds = stops and is_auto(model.n_estimators)
     values = _FAST
     if model.quality != "fast":
-        values = _values(model.quality, rows.n, stops, chooses_rounds)
+        values = _values(model.quality, rows.n, stops, chooses_rounds, model._ranks_queries)
         if n_classes > 2 and rows.n <= FOLD_ROWS and _can_have_vector_leaves(model):
             values["multi_class"] = "vector_leaves"
     if not is_smooth:
@@ -199,11 +207,14 @@ def _can_have_vector_leaves(model: Any) -> bool:
     )
 
 
-def _values(quality: str, n_rows: int, stops: bool, chooses_rounds: bool) -> dict[str, Any]:
+def _values(
+    quality: str, n_rows: int, stops: bool, chooses_rounds: bool, ranks_queries: bool
+) -> dict[str, Any]:
     is_best, is_small = quality == "best", n_rows <= FOLD_ROWS
+    has_folds = is_best or n_rows <= (RANKED_FOLD_ROWS if ranks_queries else FOLD_ROWS)
     rate = 0.05 if is_small else 0.1
     return {
-        "n_bags": (10 if is_best else 5) if is_small else (5 if is_best else None),
+        "n_bags": (10 if is_best and is_small else 5) if has_folds else None,
         # With a given number of rounds a smaller rate might not get far enough.
         "learning_rate": (rate / 2 if is_best else rate) if chooses_rounds else 0.1,
         "max_leaf_nodes": 16 if is_small else 31,

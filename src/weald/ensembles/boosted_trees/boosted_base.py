@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import advise
 from weald.data import (
-    BinnedTable,
+    AnyBins,
     ColumnPlan,
     Rows,
-    SortedTable,
     ValidationRows,
-    bin_rows,
+    bin_any_rows,
     dense_blocks,
     table_for_predict,
     validation_with_offset,
@@ -31,7 +30,11 @@ from weald.ensembles.boosted_trees.auto_settings import (
     uses_statistics,
 )
 from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
-from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters, check_memory
+from weald.ensembles.boosted_trees.boosted_parameters import (
+    BoostedParameters,
+    check_memory,
+    check_symmetric_growth,
+)
 from weald.ensembles.boosted_trees.booster import Booster, Boosters, BoostingRun
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.folds import BoosterFolds, trainings_of
@@ -80,6 +83,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     # Metadata routing: groups passed for cross-validation splits do not reach fit unless requested.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
+
+    _ranks_queries: ClassVar[bool] = False
 
     _takes_parts: ClassVar[bool] = True  # `fit` takes what weald.parts makes
 
@@ -204,15 +209,22 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         own = [self._with_class_weight(one, class_weight) for one in trainings]
         # The seed of column sampling is that of the fit.
         classified = self._with_class_weight(training, class_weight)
-        limits = self._tree_limits(classified, loss, settings, plan)
+        growths = self._growths(len(own))
+        limits = {g: self._tree_limits(classified, loss, settings, plan, g) for g in set(growths)}
         if not self._plan.has_statistics:
-            grower = self._grower(self._binned(training), limits)
-            return Boosters(own, [grower] * len(own), limits, None)
+            binned = self._binned(training)
+            shared = {growth: self._grower(binned, one) for growth, one in limits.items()}
+            growers = [shared[growth] for growth in growths]
+            return Boosters(own, growers, limits[growths[0]], None)
         growers = [
-            self._grower(self._binned(replace(training, rows=one.rows)), limits)
-            for one in trainings
+            self._grower(self._binned(replace(training, rows=one.rows)), limits[growth])
+            for one, growth in zip(trainings, growths, strict=True)
         ]
-        return Boosters(own, growers, limits, OwnersColumns(self._plan, len(own)))
+        return Boosters(own, growers, limits[growths[0]], OwnersColumns(self._plan, len(own)))
+
+    def _growths(self, n_boosters: int) -> list[str]:
+        """The growth of the trees of each booster."""
+        return [self.growth] * n_boosters
 
     def _with_class_weight(self, training: Training, class_weight: Floats | None) -> Training:
         if class_weight is None:
@@ -311,7 +323,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             ordered=ordered,
         )
 
-    def _grower(self, binned: BinnedTable | SortedTable, limits: TreeLimits) -> TreeGrower:
+    def _grower(self, binned: AnyBins, limits: TreeLimits) -> TreeGrower:
         return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
 
     def _earlier(
@@ -438,10 +450,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     # The weight of a node is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"
 
-    def _binned(self, training: Training) -> BinnedTable | SortedTable:
+    def _binned(self, training: Training) -> AnyBins:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
-        return bin_rows(
+        return bin_any_rows(
             training.rows,
+            in_lists=self._lists_sparse_codes,
             max_bins=self.max_bins,
             exact=self.exact,
             n_threads=self._n_threads,
@@ -449,9 +462,14 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         )
 
     def _tree_limits(
-        self, training: Training, loss: Loss, settings: BoosterSettings, plan: ColumnPlan
+        self,
+        training: Training,
+        loss: Loss,
+        settings: BoosterSettings,
+        plan: ColumnPlan,
+        growth: str,
     ) -> TreeLimits:
-        self._check_symmetric_growth()
+        check_symmetric_growth(self)
         n_columns, names = plan.n_columns, getattr(self, "feature_names_in_", None)
         names = None if names is None else list(names)
         max_features = n_drawn(settings.max_features, n_columns)
@@ -464,7 +482,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         sums, gains = units_of(loss, training.rows.target_exponent)
         min_gain = training.in_weight_units(scaled(self.min_gain, -gains))
         return TreeLimits(
-            growth=self.growth,
+            growth=growth,
             max_leaf_nodes=settings.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_leaf=settings.min_samples_leaf,
@@ -474,25 +492,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             l2=training.in_weight_units(self.l2_regularization),
             l1=training.in_weight_units(scaled(self.l1_regularization, -sums)),
             max_features=None if max_features == n_columns else max_features,
-            feature_sampling=settings.feature_sampling(self),
+            feature_sampling=settings.feature_sampling(self, growth),
             seed=training.seed,
             groups=groups_of(self.interaction_cst, plan, names),
             directions=directions,
         )
-
-    def _check_symmetric_growth(self) -> None:
-        """Raise for parameters that apply to single nodes, which symmetric trees do not have."""
-        if self.growth != "symmetric":
-            return
-        given = self.max_features is not None and not is_auto(self.max_features)
-        if given and self.feature_sampling == "node":
-            raise ValueError(
-                "growth='symmetric' splits all nodes of a level on the same column, so that "
-                f"columns cannot be sampled per node; got max_features={self.max_features!r} with "
-                "feature_sampling='node'. Use feature_sampling='level' or 'tree'."
-            )
-        if self.prune == "after" and self.min_gain > 0:
-            raise ValueError(
-                "growth='symmetric' splits whole levels, so that single splits cannot be pruned; "
-                "got prune='after'. Use prune='before' or another growth."
-            )

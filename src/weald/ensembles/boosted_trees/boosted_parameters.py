@@ -7,7 +7,7 @@ import numpy as np
 
 from weald.advice import Ignored
 from weald.data import Rows, refuse_beyond_memory
-from weald.ensembles.boosted_trees.auto_settings import may_stop_early
+from weald.ensembles.boosted_trees.auto_settings import is_auto, may_stop_early
 from weald.ensembles.boosted_trees.checkpoint import SnapshotPath
 from weald.ensembles.max_features import MAX_FEATURES
 from weald.ensembles.rounds.scoring import Metrics, Scoring
@@ -41,9 +41,10 @@ class BoostedParameters(ScoredModel):
         (see `weald.losses.user`).
     quality : {"fast", "default", "best"}, default="default"
         How much time the parameters that are "auto" may take. "fast": 100 rounds of one booster at
-        a learning rate of 0.1. "default": early stopping; up to 30,000 rows the mean of five
-        boosters, above one booster. "best": smaller learning rate, more boosters and patience.
-        The values are in `auto_settings_`. Parameters that are set are never changed.
+        a learning rate of 0.1. "default": early stopping; up to 30,000 rows (of queries to rank:
+        100,000) the mean of five boosters, above one booster. "best": smaller learning rate, more
+        boosters and patience. The values are in `auto_settings_`. Parameters that are set are never
+        changed.
     n_estimators : int or "auto", default="auto"
         Number of boosting rounds, at most, if there is early stopping. A round grows one tree, or
         one per class with three or more classes (but see `multi_class`), for each booster (see
@@ -136,7 +137,7 @@ class BoostedParameters(ScoredModel):
     n_iter_no_change : int or "auto", default="auto"
         Number of rounds without improvement after which early stopping ends the fit. "auto": 50
         (100 if quality="best", 10 if quality="fast"), but where the loss of the left-out folds
-        decides a fifth of that plus a fifth of the best round, if that is less. Twice as many for
+        decides a fifth of that plus a fifth of the best round, if that is less. Thrice as many for
         a ranker's losses "ndcg" and "map", which change in steps.
     tol : float, default=1e-7
         Minimum improvement for early stopping: relative to the loss before the first round if
@@ -329,6 +330,11 @@ class BoostedParameters(ScoredModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @property
+    def _lists_sparse_codes(self) -> bool:
+        """Whether the codes of sparse tables may be kept in lists."""
+        return not self.exact and self.growth != "symmetric"
+
 
 def regression_loss(model: Any) -> Loss:
     """Regression loss of a model; raise if a parameter of another loss is set."""
@@ -385,3 +391,21 @@ def check_memory(n_rows: int, n_scores: int, n_boosters: int | None) -> None:
         "Use fewer rows, classes or boosters (n_bags=None), or RandomForestClassifier with "
         "max_leaf_nodes, which stores class probabilities only in its leaves.",
     )
+
+
+def check_symmetric_growth(model: Any) -> None:
+    """Raise for parameters that apply to single nodes, which symmetric trees do not have."""
+    if model.growth != "symmetric":
+        return
+    given = model.max_features is not None and not is_auto(model.max_features)
+    if given and model.feature_sampling == "node":
+        raise ValueError(
+            "growth='symmetric' splits all nodes of a level on the same column, so that "
+            f"columns cannot be sampled per node; got max_features={model.max_features!r} with "
+            "feature_sampling='node'. Use feature_sampling='level' or 'tree'."
+        )
+    if model.prune == "after" and model.min_gain > 0:
+        raise ValueError(
+            "growth='symmetric' splits whole levels, so that single splits cannot be pruned; "
+            "got prune='after'. Use prune='before' or another growth."
+        )

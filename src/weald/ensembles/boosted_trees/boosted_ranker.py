@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data import number_rows, read_once, rows_of_weight, validation_numbers
 from weald.data.queries import queries_of_rows
 from weald.ensembles.base import Floats
+from weald.ensembles.boosted_trees.auto_settings import is_auto
 from weald.ensembles.boosted_trees.boosted_base import BoostedTrees
 from weald.ensembles.boosted_trees.ranked_rows import (
     Measure,
@@ -24,8 +25,11 @@ from weald.ensembles.rounds.callbacks import callback_inputs
 from weald.ensembles.rounds.loop import Training
 from weald.losses import Gains, Loss, RankingLoss
 from weald.losses.ranking import RANKINGS, checked_gains
-from weald.parameters import Limit, NoneOr, OneOf, Whole
+from weald.parameters import Limit, NoneOr, OneOf, Real, Whole
 from weald.ranking import ndcg_score, weights_of_rows
+
+# The mean of boosters of different trees ranks better (docs/guide/ranking.md).
+_ALTERNATING = ("symmetric", "best_first")
 
 
 class BoostedTreesRanker(BoostedTrees):
@@ -43,13 +47,30 @@ class BoostedTreesRanker(BoostedTrees):
         are relevant). "pairwise": the mean logistic loss of a query's pairs of different labels,
         which may be any numbers. "xendcg": the cross-entropy between the gains of a query's rows,
         plus 1/2, as shares of their sum, and the softmax of their scores.
-    truncation_level : int, default=30
+    n_bags : int, None or "auto", default="auto"
+        Number of boosters whose mean score is the model. The queries are dealt out into five folds
+        (into `n_bags`, if fewer), again for every five boosters; each booster leaves out one fold,
+        and in the end its leaf values are estimated on all rows. The left-out queries decide when
+        to stop, so that none is lost for training, and provide standard deviations. The training
+        time is multiplied by `n_bags`. None: one booster. "auto": 5 up to 100,000 rows (if
+        quality="best": 10 up to 30,000 rows, 5 above), if there is early stopping, n_estimators is
+        "auto" and there is no `X_val`; otherwise None.
+    truncation_level : int, default=100
         For "ndcg" and "map": pairs count if one of their rows is among the first so many of their
-        query; for "ndcg" so many places count. Best somewhat above the number of places that
-        matter.
+        query; for "ndcg" so many places count. Best well above the number of places that matter.
+    pairwise_weight : float, default=1.0
+        For "ndcg" and "map": weight of the loss "pairwise", whose derivatives are added to those of
+        LambdaMART. It uses all pairs of a query alike and so makes up for queries that are few; 0:
+        LambdaMART alone.
     label_gain : list of float or None, default=None
         For "ndcg", "xendcg" and `score`: what each label 0, 1, 2, … is worth. None:
         ``2**label - 1``.
+    growth : {"auto", "best_first", "depth_wise", "symmetric"}, default="auto"
+        Tree growth policy. "best_first": leaf-wise, the leaf of largest gain is split next.
+        "depth_wise": level by level. "symmetric": oblivious trees, all nodes of a level share one
+        split. "auto": with several boosters (`n_bags`) the first, the third and so on grow
+        symmetric trees, for which columns are drawn per level, and the others "best_first"; all
+        "best_first" with one booster, with over 255 bins, exact search or prune="after".
     scoring : str, default="loss"
         Score of the validation set, which decides when to stop: "loss" (for "ndcg" and "map", 1
         minus the measure), or "ndcg", "map" or "mrr", at a place ("ndcg@10") or of all places.
@@ -74,12 +95,15 @@ class BoostedTreesRanker(BoostedTrees):
     __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
 
     _held_out_scorer: ClassVar[Any] = MeasureScorer
+    _ranks_queries: ClassVar[bool] = True
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
         "loss": OneOf(RANKINGS),
         "truncation_level": Whole(1, 2**31 - 1),
+        "pairwise_weight": Real(0.0),
         "label_gain": NoneOr(Gains()),
+        "growth": OneOf(("auto", "best_first", "depth_wise", "symmetric")),
         "scoring": Measure(),
         "metrics": NoneOr(SomeMeasures()),
     }
@@ -88,7 +112,8 @@ class BoostedTreesRanker(BoostedTrees):
         self,
         *,
         loss: str = "ndcg",
-        truncation_level: int = 30,
+        truncation_level: int = 100,
+        pairwise_weight: float = 1.0,
         label_gain: Any = None,
         quality: str = "default",
         n_estimators: int | str = "auto",
@@ -107,7 +132,7 @@ class BoostedTreesRanker(BoostedTrees):
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         subsample: float | str = "auto",
-        growth: str = "best_first",
+        growth: str = "auto",
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
@@ -163,6 +188,7 @@ class BoostedTreesRanker(BoostedTrees):
             n_jobs=n_jobs,
         )
         self.truncation_level = truncation_level
+        self.pairwise_weight = pairwise_weight
         self.label_gain = label_gain
 
     def fit(
@@ -241,7 +267,22 @@ class BoostedTreesRanker(BoostedTrees):
     def _ranking_loss(self) -> RankingLoss:
         gains = None if self.label_gain is None else checked_gains(self.label_gain)
         truncation = int(self.truncation_level)
-        return RankingLoss.made(self.loss, truncation, gains, self._n_threads)
+        weight = float(self.pairwise_weight)
+        return RankingLoss.made(
+            self.loss, truncation, gains, self._n_threads, pairwise_weight=weight
+        )
+
+    def _growths(self, n_boosters: int) -> list[str]:
+        if not is_auto(self.growth):
+            return super()._growths(n_boosters)
+        if n_boosters == 1 or not self._can_be_symmetric():
+            return ["best_first"] * n_boosters
+        return [_ALTERNATING[k % len(_ALTERNATING)] for k in range(n_boosters)]
+
+    def _can_be_symmetric(self) -> bool:
+        """Whether the other parameters allow symmetric trees."""
+        prunes_after = self.prune == "after" and self.min_gain > 0
+        return not (prunes_after or self.exact or (self.max_bins or 0) > 255)
 
     def _loss_of(self, loss: Loss, training: Training) -> Loss:
         assert isinstance(loss, RankingLoss)

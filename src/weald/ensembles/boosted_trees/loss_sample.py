@@ -15,8 +15,9 @@ from weald.resampling import ordered_rows
 
 Index = NDArray[np.intp]
 
-# Numbers of columns whose hashes are tried, and rows hashed at once, to save memory.
-_WIDTHS, _BLOCK = (0, 2, 16), 1 << 16
+# Numbers of columns whose hashes are tried (None: words of all), and rows hashed at once, to save
+# memory.
+_WIDTHS, _BLOCK = (0, 2, 16, None), 1 << 16
 
 
 def rows_of_train_loss(
@@ -25,8 +26,9 @@ def rows_of_train_loss(
     """Indices of the training rows, or if there are many of about `n_wanted` of them.
 
     They are the rows of the smallest hashes, so that their order does not matter. A fit that draws
-    rows has hashes of whole rows. In others, those of the target and few columns nearly always do:
-    rows that are equal in these are taken or left together. Of classes, the target alone does not.
+    rows has hashes of whole rows. In others, those of the target and few columns nearly always do,
+    and if not, words of all values, which of a sparse table take little time: rows that are equal
+    in these are taken or left together. Of classes, the target alone does not.
     """
     copies = training.train_copies
     n = training.rows.n if copies is None else int(np.count_nonzero(copies))
@@ -34,8 +36,8 @@ def rows_of_train_loss(
         return np.arange(training.rows.n) if copies is None else np.flatnonzero(copies)
     if training.keys is None and n_wanted > 0:
         for width in _WIDTHS[1:] if are_classes else _WIDTHS:
-            chosen = _by_few_columns(training, n_wanted * 2**64 // n, width, n_threads)
-            if chosen is not None and n_wanted <= 2 * len(chosen) <= 4 * n_wanted:
+            chosen = _by_hashes(training, n_wanted * 2**64 // n, width, n_threads)
+            if n_wanted <= 2 * len(chosen) <= 4 * n_wanted:
                 return chosen
     keys = training.keys
     if keys is None:
@@ -49,13 +51,13 @@ def rows_of_train_loss(
     return found
 
 
-def _by_few_columns(training: Training, limit: int, width: int, n_threads: int) -> Index | None:
+def _by_hashes(training: Training, limit: int, width: int | None, n_threads: int) -> Index:
     """Training rows whose hash of the target and the first columns is below the limit.
 
-    None for sparse tables, most of whose values are equal.
+    With the width None of the target and the words of all columns.
     """
     rows, copies, found = training.rows, training.train_copies, []
-    for part, columns in _first_columns(rows, width):
+    for part, columns in _first_columns(rows, width, n_threads):
         target = rows.y[part].astype(np.float64, copy=False)
         target = target if target.ndim == 1 else target[:, 0]
         word = _native.hash_rows(columns, np.ascontiguousarray(target), n_threads)[:, 0]
@@ -64,15 +66,20 @@ def _by_few_columns(training: Training, limit: int, width: int, n_threads: int) 
             is_chosen &= copies[part] > 0
         chosen = np.flatnonzero(is_chosen)
         found.append(part.start + chosen if isinstance(part, slice) else part[chosen])
-    return np.sort(np.concatenate(found)) if found else None
+    return np.sort(np.concatenate(found))
 
 
-def _first_columns(rows: Rows, width: int) -> Iterator[tuple[Any, Table]]:
-    """Yield the first columns of blocks of rows, with the indices of the rows."""
+def _first_columns(rows: Rows, width: int | None, n_threads: int) -> Iterator[tuple[Any, Table]]:
+    """Yield the first columns of blocks of rows (None: words of all), with the rows' indices."""
     table = rows.table
-    if isinstance(table, PartsTable) and width > 0:
+    if width is None:
+        words = rows.words(n_threads) >> np.uint64(11)  # as exact doubles
+        yield slice(0, rows.n), words.astype(np.float64)[:, np.newaxis]
+    elif isinstance(table, PartsTable) and width > 0:
         yield from table.pieces(width)
-    elif not isinstance(table, SparseTable):
+    elif isinstance(table, SparseTable):
+        yield slice(0, rows.n), table.first_columns(width)
+    else:
         for begin in range(0, rows.n, _BLOCK):
             part = slice(begin, min(begin + _BLOCK, rows.n))
             if isinstance(table, np.ndarray):

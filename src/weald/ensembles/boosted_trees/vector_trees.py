@@ -44,6 +44,17 @@ class VectorTrees:
             member=self._first_member + stage.number,
         )
         self.grown = [tree]
+        steps = self._steps(stage, tree)
+        values = stage.loss.capped(steps, self._learning_rate) * self._learning_rate
+        check_divergence(values, stage.number, self._learning_rate)
+        _native.add_leaf_values(stage.scores, tree.leaf_of_row, values, self._n_threads)
+        self._forest.add(tree.answering(values), output=-1)
+
+    def _steps(self, stage: Stage, tree: GrownTree) -> Floats:
+        """Newton step of each leaf and score; those of the tree if its hessian is every score's."""
+        if stage.loss.hessian_is_one or stage.hessian is None:
+            return tree.value
+        steps: Floats
         steps, _ = _native.newton_steps(
             stage.gradient,
             stage.hessian,
@@ -54,10 +65,7 @@ class VectorTrees:
             self._l2,
             self._n_threads,
         )
-        values = stage.loss.capped(steps, self._learning_rate) * self._learning_rate
-        check_divergence(values, stage.number, self._learning_rate)
-        _native.add_leaf_values(stage.scores, tree.leaf_of_row, values, self._n_threads)
-        self._forest.add(tree.answering(values), output=-1)
+        return steps
 
 
 def _shared_hessian(stage: Stage) -> Floats | None:

@@ -270,7 +270,8 @@ def _train(
     seed = seed_of(model._seed_after(None)) if draws or settings.max_features is not None else 0
     if held_fraction is not None:
         check_can_hold_out(rows.n, "rows", "early_stopping=False")
-    limits = model._tree_limits(Training(rows, None, None, seed), loss, settings, model._plan)
+    training = Training(rows, None, None, seed)
+    limits = model._tree_limits(training, loss, settings, model._plan, model.growth)
     facts = PartsSettings(
         loss,
         limits,
