@@ -79,9 +79,37 @@ class Part {
     hessian_ = std::move(hessian);
     is_written_ = false;
     has_target_ = true;
-    target::Extremes own;
-    run([&] { own = part_->look(target, cells_named(cells)); });
-    return nb::make_tuple(give(numbers_of(own)), give(Integers{own.copies}));
+    run([&] { own_ = part_->look(target, cells_named(cells)); });
+    return nb::make_tuple(give(numbers_of(own_)), give(Integers{own_.copies}));
+  }
+
+  // After `look`: the answers to `coarse_sums` and `write`, if scales and rounding of all parts
+  // will be these, and in how many parts they cannot be used: own values may be too large for that.
+  nb::tuple expect(Vector<double> most, std::int64_t copies, Vector<std::int64_t> rounding,
+                   bool needs_count) {
+    require(has_target_, "look comes before expect");
+    target::Extremes all = extremes_of(most, copies);
+    all.take(own_);
+    all.copies = std::max(copies, own_.copies);
+    std::optional<target::Rounding> way = rounding_of(rounding);
+    if (way) {
+      way->sum_exponent = std::max(way->sum_exponent, weald::exponent_above(own_.sum));
+      way->weight_exponent = std::max(way->weight_exponent, weald::exponent_above(own_.weight));
+    }
+    Integers sums, totals;
+    bool is_of_use = true;
+    run([&] {
+      part_->set_scales(all);
+      const std::optional<target::Coarse> coarse = part_->coarse_sums();
+      require(coarse || !way, "these cells cannot be packed");
+      const target::Coarse own = coarse.value_or(target::Coarse{});
+      sums = numbers_of(own);
+      is_of_use = part_->write_expected(all, way, own, needs_count);
+      totals.assign(part_->totals(), part_->totals() + part_->cell_size());
+    });
+    is_written_ = true;
+    return nb::make_tuple(give(std::move(sums)), give(std::move(totals)), add_rows(0)[0],
+                          give(Integers{is_of_use ? 0 : 1}));
   }
 
   nb::tuple coarse_sums(Vector<double> most, std::int64_t copies) {
@@ -90,8 +118,7 @@ class Part {
       part_->set_scales(extremes_of(most, copies));
       const std::optional<target::Coarse> coarse = part_->coarse_sums();
       require(coarse.has_value(), "these cells cannot be packed");
-      sums = {coarse->positive, coarse->negative, coarse->weight};
-      add_limbs(sums, coarse->squares);
+      sums = numbers_of(*coarse);
     });
     return nb::make_tuple(give(std::move(sums)));
   }
@@ -183,10 +210,11 @@ class Part {
                            OutVector<std::int32_t> leaf_of_row) {
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == part_->n_rows(),
             "leaf_of_row must have one entry per row");
+    require(n_leaves >= 0, "n_leaves must not be negative");
     for (const int leaf : leaf_of_node) require(leaf < n_leaves, "a leaf is out of range");
     require(is_written_, "write comes before sums_of_leaves");
     std::vector<weald::Int128> sums(static_cast<std::size_t>(n_leaves) * 2, 0);
-    run([&] { part_->add_sums(leaf_of_node, sums.data(), leaf_of_row.data()); });
+    run([&] { part_->add_sums(leaf_of_node, n_leaves, sums.data(), leaf_of_row.data()); });
     Integers limbs;
     for (const weald::Int128 sum : sums) add_limbs(limbs, sum);
     return nb::make_tuple(give(std::move(limbs)));
@@ -202,8 +230,8 @@ class Part {
     const std::optional<target::Rounding> way = rounding_of(rounding);
     run([&] {
       part_->set_scales(all);
-      const std::int64_t* const sums = part_->write(all, way, needs_count);
-      totals.assign(sums, sums + part_->cell_size());
+      part_->write(all, way, needs_count);
+      totals.assign(part_->totals(), part_->totals() + part_->cell_size());
     });
     is_written_ = true;
     return totals;
@@ -267,6 +295,7 @@ class Part {
   Vector<double> gradient_;
   std::optional<Vector<double>> hessian_;
   std::optional<Vector<std::int64_t>> copies_;
+  target::Extremes own_;
   bool has_target_ = false, is_written_ = false;
   std::optional<engine::Part> part_;
 };
@@ -284,6 +313,7 @@ void bind_part(nb::module_& m) {
       .def("saw_missing", &Part::saw_missing)
       .def("look", &Part::look, "gradient"_a, "hessian"_a.none(), "cells"_a,
            "copies"_a.none() = nb::none())
+      .def("expect", &Part::expect, "most"_a, "copies"_a, "rounding"_a, "needs_count"_a)
       .def("coarse_sums", &Part::coarse_sums, "most"_a, "copies"_a)
       .def("write", &Part::write, "most"_a, "copies"_a, "rounding"_a, "needs_count"_a)
       .def("rows_of_nodes", &Part::rows_of_nodes)

@@ -39,6 +39,22 @@ inline std::vector<double> numbers_of(const target::Extremes& all) {
           static_cast<double>(all.most_copies)};
 }
 
+// Coarse sums: positive, negative, those of h, and the limbs of the squares.
+constexpr int n_coarse = 3 + n_limbs;
+inline Integers numbers_of(const target::Coarse& coarse) {
+  Integers numbers{coarse.positive, coarse.negative, coarse.weight};
+  add_limbs(numbers, coarse.squares);
+  return numbers;
+}
+inline target::Coarse coarse_of(const Integers& numbers) {
+  target::Coarse coarse;
+  coarse.positive = numbers[0];
+  coarse.negative = numbers[1];
+  coarse.weight = numbers[2];
+  coarse.squares = of_limbs(numbers.data() + 3);
+  return coarse;
+}
+
 // As [sum exponent, weight exponent, sum bits, weight bits, rows of a block]; empty: no words.
 inline Integers numbers_of(const std::optional<target::Rounding>& rounding) {
   if (!rounding) return {};

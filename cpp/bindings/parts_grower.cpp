@@ -11,49 +11,77 @@
 namespace weald::bindings {
 namespace {
 
-// Asks all parts by a Python function: ask(verb, *arguments) returns the merged answer.
+// How the integers of a tree were written: those of the next one usually are, too, so that three
+// questions about it are asked at once. Scales are powers of two, which change seldom.
+struct Written {
+  target::Extremes all;
+  std::optional<target::Rounding> rounding;
+  bool needs_count = false;
+
+  // Whether the integers of rows with these extremes have the same scales.
+  bool suits(const target::Extremes& other) const {
+    return weald::exponent_above(all.sum) == weald::exponent_above(other.sum) &&
+           weald::exponent_above(all.weight) == weald::exponent_above(other.weight) &&
+           (rounding || all.copies == other.copies);
+  }
+  bool is_by(const std::optional<target::Rounding>& other) const {
+    return numbers_of(rounding) == numbers_of(other);
+  }
+  nb::tuple arguments() const {
+    return nb::make_tuple(give(numbers_of(all)), all.copies, give(numbers_of(rounding)),
+                          needs_count);
+  }
+};
+
+// Asks all parts by a Python function: ask(verb, *arguments) returns the merged answer. `written`
+// is of the last such tree, and becomes that of this one.
 class AskedParts : public tree::Parts {
  public:
-  AskedParts(nb::object ask, bool has_weight, std::size_t n_codes)
-      : ask_(std::move(ask)), has_weight_(has_weight), n_codes_(n_codes) {}
+  AskedParts(nb::object ask, bool has_weight, std::size_t n_codes, std::optional<Written>& written)
+      : ask_(std::move(ask)), has_weight_(has_weight), n_codes_(n_codes), written_(written) {}
   ~AskedParts() override {
     const nb::gil_scoped_acquire hold;
     ask_.reset();
-    most_.reset();
   }
 
   bool has_weight() const override { return has_weight_; }
 
   target::Extremes look() override {
     const nb::gil_scoped_acquire hold;
-    const nb::tuple answer = asked("look", {});
-    most_ = answer[0];
-    copies_ = integers(answer, 1, 1)[0];
-    return bindings::extremes_of(nb::cast<Vector<double>>(answer[0]), copies_);
+    const nb::tuple answer = asked("look", written_ ? written_->arguments() : nb::tuple());
+    target::Extremes all =
+        extremes_of(nb::cast<Vector<double>>(answer[0]), integers(answer, 1, 1)[0]);
+    if (written_ && written_->suits(all)) {
+      coarse_ = integers(answer, 2, n_coarse);
+      totals_ = integers(answer, 3);
+      root_ = integers(answer, 4);
+      is_written_ = integers(answer, 5, 1)[0] == 0;
+    }
+    return all;
   }
 
-  target::Coarse coarse_sums(const target::Extremes&) override {
+  target::Coarse coarse_sums(const target::Extremes& all) override {
+    if (!coarse_.empty()) return coarse_of(coarse_);
     const nb::gil_scoped_acquire hold;
-    const Integers sums =
-        integers(asked("coarse_sums", nb::make_tuple(most_, copies_)), 0, 3 + n_limbs);
-    target::Coarse coarse;
-    coarse.positive = sums[0];
-    coarse.negative = sums[1];
-    coarse.weight = sums[2];
-    coarse.squares = of_limbs(sums.data() + 3);
-    return coarse;
+    const nb::tuple scales = Written{all}.arguments();
+    return coarse_of(
+        integers(asked("coarse_sums", nb::make_tuple(scales[0], scales[1])), 0, n_coarse));
   }
 
-  Integers write(const target::Extremes&, const std::optional<target::Rounding>& rounding,
+  Integers write(const target::Extremes& all, const std::optional<target::Rounding>& rounding,
                  bool needs_count) override {
-    const nb::gil_scoped_acquire hold;
-    const nb::tuple answer =
-        asked("write", nb::make_tuple(most_, copies_, give(numbers_of(rounding)), needs_count));
+    const bool is_known = is_written_ && written_->is_by(rounding);
+    written_ = Written{all, rounding, needs_count};
+    if (!is_known) {
+      const nb::gil_scoped_acquire hold;
+      const nb::tuple answer = asked("write", written_->arguments());
+      totals_ = integers(answer, 0);
+      root_ = integers(answer, 1);
+    }
     std::size_t size = 2 + (!rounding && needs_count && has_weight_ ? 1 : 0);
     if (rounding && rounding->rows_of_block == 0) size = 1;
-    require(answer.size() == 2, "an answer of the parts has a wrong size");
-    root_ = integers(answer, 1, nb::cast<Vector<std::int64_t>>(answer[1]).shape(0));
-    return integers(answer, 0, size);
+    require(totals_.size() == size, "an answer of the parts has a wrong size");
+    return totals_;
   }
 
   void add_rows(int node, std::int64_t* cells, std::int64_t n_cells) override {
@@ -108,9 +136,12 @@ class AskedParts : public tree::Parts {
   nb::tuple asked(const char* verb, const nb::tuple& arguments) const {
     return nb::cast<nb::tuple>(ask_(verb, *arguments));
   }
-  static Vector<std::int64_t> checked(const nb::tuple& answer, std::size_t i, std::size_t size) {
+  static Vector<std::int64_t> array_of(const nb::tuple& answer, std::size_t i) {
     require(answer.size() > i, "an answer of the parts is too short");
-    auto array = nb::cast<Vector<std::int64_t>>(answer[i]);
+    return nb::cast<Vector<std::int64_t>>(answer[i]);
+  }
+  static Vector<std::int64_t> checked(const nb::tuple& answer, std::size_t i, std::size_t size) {
+    auto array = array_of(answer, i);
     require(array.shape(0) == size, "an answer of the parts has a wrong size");
     return array;
   }
@@ -118,13 +149,17 @@ class AskedParts : public tree::Parts {
     const auto array = checked(answer, i, size);
     return {array.data(), array.data() + size};
   }
+  static Integers integers(const nb::tuple& answer, std::size_t i) {
+    return integers(answer, i, array_of(answer, i).shape(0));
+  }
 
   nb::object ask_;
   bool has_weight_;
   std::size_t n_codes_;  // of all columns
-  Integers root_;        // the histogram of all rows
-  nb::object most_;
-  std::int64_t copies_ = 0;
+  std::optional<Written>& written_;
+  // What is known before it is asked for; `root` is the histogram of all rows.
+  Integers coarse_, totals_, root_;
+  bool is_written_ = false;
 };
 
 // Grows trees on parts, of whose columns it knows the bins only.
@@ -181,8 +216,9 @@ class PartsGrower {
   // gradients.
   GrownTrees grow(const std::vector<nb::object>& asks, bool has_hessian, std::uint64_t member) {
     std::vector<tree::Tree> trees;
-    for (const nb::object& ask : asks) {
-      AskedParts parts(ask, has_hessian, n_codes_);
+    written_.resize(asks.size());
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      AskedParts parts(asks[i], has_hessian, n_codes_, written_[i]);
       run([&] { trees.push_back(grower_->grow(parts, member)); });
       find_thresholds(trees.back(), cuts_.data(), first_.data());
       ++member;
@@ -197,6 +233,7 @@ class PartsGrower {
   Vector<std::int64_t> first_;
   std::size_t n_codes_ = 0;  // of all columns
   std::unique_ptr<grow::Grower> grower_;
+  std::vector<std::optional<Written>> written_;  // by the tree's number in its round
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/part.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "base/parallel.hpp"
@@ -15,6 +16,35 @@ constexpr std::int64_t rows_of_thread = 8'192;
 
 // As in split/histogram_table.cpp: with more codes there is no column-major copy.
 constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
+
+// As in tree/tree.cpp: up to this many leaf sums, merging those of threads is cheap.
+constexpr std::int64_t few_sums = 512;
+
+// Values of so few bits are zeros.
+constexpr int no_bits = -2;
+
+// Whether the sum of values with so many bits stays below 2^field, although rounding adds up to
+// half a step for each copy; `sum` is in coarse steps.
+bool stays_below(Int128 sum, std::int64_t copies, int bits, int field) {
+  const int shift = bits - target::Coarse::bits;
+  const Int128 one = 1, steps = shift >= 0 ? sum << shift : (sum >> -shift) + 1;
+  return steps + copies / 2 + 1 < one << field;
+}
+
+// Whether the sums of rows, or of the rows of a block, fit a rounding that was not made for them.
+bool fits(const target::Rounding& rounding, const target::Coarse& own, const target::Extremes& all,
+          bool counts_copies) {
+  if (rounding.rows_of_block > 0) {
+    const Int128 copies = Int128{rounding.rows_of_block} * all.most_copies;
+    return copies < Int128{1} << std::clamp(31 - rounding.sum_bits, 0, 31) &&
+           (counts_copies || copies < Int128{1} << std::clamp(32 - rounding.weight_bits, 0, 32));
+  }
+  const std::int64_t copies = all.copies, larger = std::max(own.positive, own.negative);
+  return stays_below(Int128{larger} + copies, copies, rounding.sum_bits, 31) &&
+         (counts_copies
+              ? copies < std::int64_t{1} << 31
+              : stays_below(Int128{own.weight} + copies, copies, rounding.weight_bits, 32));
+}
 
 }  // namespace
 
@@ -32,14 +62,24 @@ target::Extremes Part::look(const target::Target& target, target::Cells cells) {
   return channels_.look(target, n_rows(), rows_.at(0), rows_.size(), cells, n_threads_);
 }
 
-const std::int64_t* Part::write(const target::Extremes& all,
-                                const std::optional<target::Rounding>& rounding, bool needs_count) {
+void Part::write(const target::Extremes& all, const std::optional<target::Rounding>& rounding,
+                 bool needs_count) {
   channels_.write(all, rounding, rows_.at(0), rows_.size(), needs_count);
   if (!layout_ || layout_->cell_size() != cell_size())
     layout_.emplace(codes_, categories_, cell_size());
   cells_.resize(static_cast<std::size_t>(n_threads_));
   word_blocks_.start(codes_, categories_, channels_.rows_of_block(), n_threads_);
-  return channels_.totals();
+}
+
+bool Part::write_expected(const target::Extremes& all,
+                          const std::optional<target::Rounding>& rounding,
+                          const target::Coarse& own, bool needs_count) {
+  const bool counts_copies = !channels_.has_weight();
+  const bool is_safe = !rounding || fits(*rounding, own, all, counts_copies);
+  std::optional<target::Rounding> way = rounding;
+  if (!is_safe) way->sum_bits = way->weight_bits = no_bits;
+  write(all, way, needs_count);
+  return is_safe;
 }
 
 int Part::threads_for(std::int64_t n) const {
@@ -126,8 +166,11 @@ void Part::add_copies(int node, std::int64_t* counts) const {
   });
 }
 
-void Part::add_sums(const std::vector<int>& leaf_of_node, Int128* sums, std::int32_t* leaf_of_row) {
+void Part::add_sums(const std::vector<int>& leaf_of_node, std::int64_t n_leaves, Int128* sums,
+                    std::int32_t* leaf_of_row) {
   const std::int64_t size = 1 + channels_.n_channels();
+  const bool in_order =
+      rows_.holds_first_rows() && n_leaves * size < few_sums && hold_all_rows(leaf_of_node);
   parallel_for(std::min<std::int64_t>(n_nodes(), static_cast<std::int64_t>(leaf_of_node.size())),
                threads_for(n_rows()), [&](std::int64_t i, int) {
                  const int leaf = leaf_of_node[i];
@@ -135,9 +178,37 @@ void Part::add_sums(const std::vector<int>& leaf_of_node, Int128* sums, std::int
                  const Row* const rows = rows_.at(nodes_[i].begin);
                  const std::int64_t n = nodes_[i].size();
                  for (std::int64_t r = 0; r < n; ++r) leaf_of_row[rows[r]] = leaf;
-                 channels_.add_exact(rows, n, sums + leaf * size);
+                 if (!in_order) channels_.add_exact(rows, n, sums + leaf * size);
                });
+  if (in_order) add_sums_in_order(leaf_of_row, n_leaves * size, sums);
   if (!rows_.holds_all_rows()) send_others(leaf_of_node, leaf_of_row);
+}
+
+// Whether each row is in one of the leaves.
+bool Part::hold_all_rows(const std::vector<int>& leaf_of_node) const {
+  std::vector<Range> leaves;
+  for (std::size_t i = 0; i < std::min(nodes_.size(), leaf_of_node.size()); ++i)
+    if (leaf_of_node[i] >= 0 && nodes_[i].size() > 0) leaves.push_back(nodes_[i]);
+  std::sort(leaves.begin(), leaves.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::int64_t end = 0;
+  for (const Range& leaf : leaves) {
+    if (leaf.begin != end) return false;
+    end = leaf.end;
+  }
+  return end == rows_.size();
+}
+
+// Few leaves: one pass over the rows, as they lie in memory, with one sum per leaf and thread.
+void Part::add_sums_in_order(const std::int32_t* leaf_of_row, std::int64_t n_sums, Int128* sums) {
+  const std::int64_t n = rows_.size(), n_tasks = threads_for(n);
+  std::mutex lock;
+  parallel_for(n_tasks, n_threads_, [&](std::int64_t task, int) {
+    std::vector<Int128> own(static_cast<std::size_t>(n_sums), 0);
+    channels_.add_exact(n * task / n_tasks, n * (task + 1) / n_tasks, leaf_of_row, own.data());
+    const std::scoped_lock hold(lock);
+    for (std::int64_t i = 0; i < n_sums; ++i) sums[i] += own[i];
+  });
 }
 
 // The rows without copies descend by the divisions of the tree, and are partitioned as the others.

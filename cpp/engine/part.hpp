@@ -35,9 +35,15 @@ class Part {
   std::optional<target::Coarse> coarse_sums() const {
     return channels_.coarse_sums(rows_.at(0), rows_.size());
   }
-  // Write the integers of the rows; returns their sums: [cell_size()].
-  const std::int64_t* write(const target::Extremes& all,
-                            const std::optional<target::Rounding>& rounding, bool needs_count);
+  // Write the integers of the rows, whose sums are `totals`: [cell_size()].
+  void write(const target::Extremes& all, const std::optional<target::Rounding>& rounding,
+             bool needs_count);
+
+  // The same at scales that are only expected. Returns whether the sums of these rows fit the
+  // rounding; if not, zeros are written.
+  bool write_expected(const target::Extremes& all, const std::optional<target::Rounding>& rounding,
+                      const target::Coarse& own, bool needs_count);
+  const std::int64_t* totals() const { return channels_.totals(); }
 
   // Where the rows of each node lie among `rows`; its children's are in its range, too.
   struct Range {
@@ -79,7 +85,8 @@ class Part {
   std::int64_t divide(const tree::Division& division, std::int64_t* cells);
   void add_copies(int node, std::int64_t* counts) const;
   // Also writes the leaf of each row, of those without copies, too.
-  void add_sums(const std::vector<int>& leaf_of_node, Int128* sums, std::int32_t* leaf_of_row);
+  void add_sums(const std::vector<int>& leaf_of_node, std::int64_t n_leaves, Int128* sums,
+                std::int32_t* leaf_of_row);
 
  private:
   // How the rows of a node were divided; the children of a node come after it.
@@ -89,6 +96,8 @@ class Part {
   };
   int threads_for(std::int64_t n) const;
   tree::Partition::Test test_of(const split::Split& split, std::vector<std::uint8_t>& sides) const;
+  bool hold_all_rows(const std::vector<int>& leaf_of_node) const;
+  void add_sums_in_order(const std::int32_t* leaf_of_row, std::int64_t n_sums, Int128* sums);
   void send_others(const std::vector<int>& leaf_of_node, std::int32_t* leaf_of_row);
   void count(int worker, const Row* rows, std::int64_t begin, std::int64_t n);
   void add_all(std::int64_t* cells);

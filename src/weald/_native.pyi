@@ -811,6 +811,13 @@ class Part:
         cells: str,
         copies: NDArray[numpy.int64] | None = None,
     ) -> tuple[NDArray[Any], ...]: ...
+    def expect(
+        self,
+        most: NDArray[numpy.float64],
+        copies: int,
+        rounding: NDArray[numpy.int64],
+        needs_count: bool,
+    ) -> tuple[NDArray[Any], ...]: ...
     def coarse_sums(
         self, most: NDArray[numpy.float64], copies: int
     ) -> tuple[NDArray[Any], ...]: ...

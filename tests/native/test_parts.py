@@ -1,5 +1,7 @@
 """Trees on parts of random tables, compared with trees on the whole tables, and wrong questions."""
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -59,19 +61,28 @@ def levels_of_wide(binned: BinnedTable) -> list[int]:
 
 
 def grown_on_parts(
-    binned: BinnedTable, points: list[int], gradient: Any, hessian: Any, limits: TreeLimits
+    binned: BinnedTable,
+    points: list[int],
+    gradient: Any,
+    hessian: Any,
+    limits: TreeLimits,
+    scales: Sequence[float] = (1.0,),
 ) -> tuple[dict[str, Any], Any]:
-    """The arrays of a tree, and the leaf of each row."""
+    """The arrays of a tree, and the leaf of each row.
+
+    `scales`: one tree after another is grown on the gradient times these; that of the last is told.
+    """
     rows = [slice(begin, end) for begin, end in pairwise(points)]
     parts = [part_of(binned, own) for own in rows]
     leaf = np.empty(points[-1], dtype=np.int32)
 
-    def ask(question: str, *arguments: Any) -> Any:
+    def ask(scale: float, question: str, *arguments: Any) -> Any:
         answers = []
         for part, own in zip(parts, rows, strict=True):
             if question == "look":
                 h = None if hessian is None else hessian[own]
-                answers.append(part.look(gradient[own], h, limits.cells))
+                answer = part.look(gradient[own] * scale, h, limits.cells)
+                answers.append(answer + part.expect(*arguments) if arguments else answer)
             elif question == "sums_of_leaves":
                 answers.append(part.sums_of_leaves(*arguments, leaf[own]))
             else:
@@ -88,7 +99,9 @@ def grown_on_parts(
         cuts=binned.cuts,
         first=binned.first,
     )
-    (arrays,) = grower.grow([ask], has_hessian=hessian is not None).arrays()
+    for scale in scales:
+        asks = [partial(ask, scale)]
+        (arrays,) = grower.grow(asks, has_hessian=hessian is not None).arrays()
     return arrays, leaf
 
 
@@ -115,10 +128,62 @@ def test_trees_of_random_tables(seed: int) -> None:
     for n_parts in (1, 2, 7):
         inner = rng.choice(np.arange(1, n), n_parts - 1, replace=False)
         points = [0, *np.sort(inner).tolist(), n]
-        arrays, leaf = grown_on_parts(binned, points, gradient, hessian, limits)
-        for name, values in arrays.items():
-            np.testing.assert_array_equal(values, getattr(whole, name), err_msg=name)
-        np.testing.assert_array_equal(leaf, whole.leaf_of_row)
+        for scales in ((1.0,), (1.0, 1.0), (0.9, 1.0), (2.0**-30, 1.0), (2.0**30, 1.0)):
+            arrays, leaf = grown_on_parts(binned, points, gradient, hessian, limits, scales)
+            for name, values in arrays.items():
+                np.testing.assert_array_equal(values, getattr(whole, name), err_msg=name)
+            np.testing.assert_array_equal(leaf, whole.leaf_of_row)
+
+
+@pytest.mark.parametrize("cells", ["automatic", "wide"])
+def test_expected_scales_give_the_answers_of_two_questions(cells: str) -> None:
+    rng = np.random.default_rng(2)
+    binned = bin_rows(Rows(rng.normal(size=(500, 3)), np.zeros(500)), max_bins=9, n_threads=1)
+    assert isinstance(binned, BinnedTable)
+    gradient, hessian = rng.normal(size=500), rng.random(500)
+    rounding = np.array([2, 0, 12, 12, 0] if cells == "automatic" else [], dtype=np.int64)
+    scales = np.array([0.99, 3.9, 0.0, 1.0]), 500, rounding, False
+    asked, expected = (part_of(binned, slice(0, 500)) for _ in range(2))
+    asked.look(gradient, hessian, "automatic")
+    want = *asked.coarse_sums(*scales[:2]), *asked.write(*scales)
+    with pytest.raises(ValueError, match="look comes before expect"):
+        expected.expect(*scales)
+    expected.look(gradient, hessian, "automatic")
+    *got, n_useless = expected.expect(*scales)
+    assert n_useless.tolist() == [0]
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_expected_scales_that_are_too_small_are_harmless() -> None:
+    """Sums of many rows that do not fit are not made; single values that do not fit are larger."""
+    n = 50_000
+    X = np.arange(float(n))[:, np.newaxis] % 7
+    binned = bin_rows(Rows(X, np.zeros(n)), max_bins=9, n_threads=1)
+    assert isinstance(binned, BinnedTable)
+    part, hessian = part_of(binned, slice(0, n)), np.full(n, 0.9)
+    scales = np.array([0.9, 0.9, 0.0, 1.0]), n, np.array([0, 0, 30, 31, 0]), False
+    for gradient in (np.full(n, 0.9), np.full(n, -1e300), np.full(n, 1e-300)):
+        part.look(gradient, hessian, "automatic")
+        _, totals, root, n_useless = part.expect(*scales)
+        assert n_useless.tolist() == [1] and not totals.any() and not root.any()
+    part.look(np.full(n, 0.9), -hessian, "automatic")
+    with pytest.raises(ValueError, match="must not be negative"):
+        part.expect(*scales)
+    part.look(np.full(n, np.nan), hessian, "automatic")
+    with pytest.raises(ValueError, match="must be finite"):
+        part.expect(*scales)
+    # The next questions are answered as if nothing had been expected.
+    other = part_of(binned, slice(0, n))
+    answers = []
+    for one in (part, other):
+        most, copies = one.look(np.full(n, 0.9), hessian, "automatic")
+        if one is part:
+            one.expect(*scales)
+        right = most, int(copies[0]), np.array([0, 0, 14, 15, 0]), False
+        answers.append((*one.coarse_sums(*right[:2]), *one.write(*right)))
+    for a, b in zip(*answers, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_a_part_is_restored_from_the_rows_of_its_nodes() -> None:

@@ -66,13 +66,18 @@ class LocalParts:
         self.asked: list[str] = []
         self._parts: list[RowPart] = []
 
-    def make(self) -> None:
+    def lead(self, verb: str, *arguments: Any) -> Any:
+        return getattr(self._asker, verb)(*arguments)
+
+    def make(self, asker: Callable[[Any], Any]) -> None:
         self.n_made += 1
+        self._asker = asker(self)
         n_threads = self._spec.n_threads or 1
         self._parts = [RowPart.read([X], [y], self._spec, n_threads) for X, y in self._pairs]
 
     def ask(self, question: str, *arguments: Any) -> Answer:
-        self.asked.append(question)
+        told = [verb for verb, _ in arguments[0]] + [arguments[1]] if question == "after" else []
+        self.asked.append("+".join(told or [question]))
         answers = [getattr(part, question)(*arguments) for part in self._parts]
         if len(self.asked) == self._loses_after:
             self._parts = []

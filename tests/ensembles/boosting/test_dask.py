@@ -179,35 +179,43 @@ def test_small_tables_are_fitted_in_memory(client: Any) -> None:
     assert model.fit(dX, dy, dw).fingerprint() == model.fit(X, y, weight).fingerprint()
 
 
-@pytest.mark.parametrize("question", ["words_between", "cuts", "grow", "sum_up"])
-def test_killed_worker(client: Any, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dask replaces a worker that dies while it is asked; its partitions are read again."""
-    from weald.ensembles.boosted_trees.parts.dask_parts import DaskParts
+def dies_when_asked(question: str, at: int) -> None:
+    """Let this worker die when it is asked a question for the `at`-th time."""
+    from weald.ensembles.boosted_trees.parts.row_part import RowPart
 
+    n_asked, answer = 0, getattr(RowPart, question)
+
+    def counted(part: Any, *arguments: Any) -> Any:
+        nonlocal n_asked
+        n_asked += 1
+        if n_asked == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer(part, *arguments)
+
+    setattr(RowPart, question, counted)
+
+
+@pytest.mark.parametrize("leads", [True, False])
+@pytest.mark.parametrize(
+    ("question", "at"), [("words_between", 1), ("cuts", 2), ("grow", 2), ("sum_up", 2)]
+)
+def test_killed_worker(client: Any, question: str, at: int, *, leads: bool) -> None:
+    """Dask replaces a worker that dies while it is asked; its partitions are read again."""
     X, y = table(400)
     settings = STOPS | {"subsample": 0.7}
     del settings["multi_class"]
     want = BoostedTreesRegressor(**settings).fit(X, y).fingerprint()
     client.wait_for_workers(2, timeout=60)
-    ask, n_asked = DaskParts.ask, 0
-
-    def ask_and_kill(parts: Any, asked: str, *arguments: Any) -> Any:
-        nonlocal n_asked
-        n_asked += asked == question
-        if asked == question and n_asked == 2:
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        return ask(parts, asked, *arguments)
-
-    monkeypatch.setattr(DaskParts, "ask", ask_and_kill)
+    victim = sorted(client.nthreads())[0 if leads else 1]
+    client.run(dies_when_asked, question, at, workers=[victim])
     dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
-    if question == "words_between":
-        n_asked = 1  # it is asked once
     with pytest.warns(UserWarning, match="Workers were lost 1 times"):
         model = BoostedTreesRegressor(**settings).fit(dX, dy)
     assert model.fingerprint() == want
 
 
-def test_silent_worker(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("leads", [True, False])
+def test_silent_worker(client: Any, monkeypatch: pytest.MonkeyPatch, *, leads: bool) -> None:
     """A worker that is stopped, with its connections open, is noticed by its missing heartbeats."""
     from weald.ensembles.boosted_trees.parts import dask_heartbeats, dask_parts
 
@@ -217,15 +225,16 @@ def test_silent_worker(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table(400)
     want = BoostedTreesRegressor(**FAST).fit(X, y).fingerprint()
     client.wait_for_workers(2, timeout=60)
-    ask, stopped = dask_parts.DaskParts.ask, []
+    lead, stopped = dask_parts.DaskParts.lead, []
 
-    def ask_and_stop(parts: Any, asked: str, *arguments: Any) -> Any:
-        if asked == "step" and not stopped:
-            stopped.append(next(iter(client.run(os.getpid).values())))
+    def lead_and_stop(parts: Any, verb: str, *arguments: Any) -> Any:
+        if verb == "rounds" and not stopped:
+            victim = sorted(client.nthreads())[0 if leads else 1]
+            stopped.append(client.run(os.getpid, workers=[victim])[victim])
             os.kill(stopped[0], signal.SIGSTOP)
-        return ask(parts, asked, *arguments)
+        return lead(parts, verb, *arguments)
 
-    monkeypatch.setattr(dask_parts.DaskParts, "ask", ask_and_stop)
+    monkeypatch.setattr(dask_parts.DaskParts, "lead", lead_and_stop)
     dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
     with pytest.warns(UserWarning, match="Workers were lost"):
         model = BoostedTreesRegressor(**FAST).fit(dX, dy)
@@ -276,15 +285,15 @@ def test_source_that_is_not_deterministic(client: Any, monkeypatch: pytest.Monke
     _, y = table(40)
     drawn = dask.delayed(lambda: np.random.default_rng().normal(size=(40, 2)), pure=False)()
     X = da.from_delayed(drawn, (40, 2), float)
-    ask, lost = DaskParts.ask, []
+    lead, lost = DaskParts.lead, []
 
-    def ask_and_lose(parts: Any, asked: str, *arguments: Any) -> Any:
-        if asked == "step" and arguments[1] and not lost:  # of the first round
-            lost.append(asked)
+    def lead_and_lose(parts: Any, verb: str, *arguments: Any) -> Any:
+        if verb == "rounds" and not lost:
+            lost.append(verb)
             raise PartsLost("gone")
-        return ask(parts, asked, *arguments)
+        return lead(parts, verb, *arguments)
 
-    monkeypatch.setattr(DaskParts, "ask", ask_and_lose)
+    monkeypatch.setattr(DaskParts, "lead", lead_and_lose)
     with pytest.raises(RuntimeError, match="hold other rows.*not deterministic"):
         BoostedTreesRegressor(**FAST).fit(X, da.from_array(y))
 

@@ -276,12 +276,13 @@ def test_passes_over_the_codes_are_as_many_as_levels(monkeypatch) -> None:
     asked, ask = [], StreamedParts.ask
 
     def counted(self: StreamedParts, question: str, *arguments: Any) -> Any:
-        asked.append(arguments[1] if question == "grow" else question)
+        name, given = arguments[1:] if question == "after" else (question, arguments)
+        asked.append(given[1] if name == "grow" else name)
         return ask(self, question, *arguments)
 
     monkeypatch.setattr(StreamedParts, "ask", counted)
     X = framed(numbers(3_000, seed=17))
     model = BoostedTreesRegressor(**FAST, max_depth=6, max_leaf_nodes=31)
     streamed(model, X, np.nan_to_num(X["a"] * X["c"]), Layout(1_000, 0))
-    assert asked.count("write") == 4 and 4 * 5 <= asked.count("divide") <= 4 * 6
-    assert asked.count("add_rows") == 0
+    assert asked.count("look") == 4 and 4 * 5 <= asked.count("divide") <= 4 * 6
+    assert asked.count("write") == 1 and asked.count("add_rows") == 0

@@ -1,81 +1,23 @@
 """Parts of a table in the workers of a Dask cluster, as actors that ask one another."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from distributed import Client, KilledWorker, get_client, get_worker, wait
-from distributed.client import FutureCancelledError
-from distributed.comm import CommClosedError
+from distributed import Client, get_client, wait
 
+from weald.ensembles.boosted_trees.parts.dask_actors import CHILDREN, LOST, PATIENCE, PartActor
 from weald.ensembles.boosted_trees.parts.dask_heartbeats import Heartbeats
 from weald.ensembles.boosted_trees.parts.dask_tables import column_names, joined, paired_partitions
-from weald.ensembles.boosted_trees.parts.merging import Answer, merged
 from weald.ensembles.boosted_trees.parts.part_weights import Weighted
+from weald.ensembles.boosted_trees.parts.parts_rounds import Asked
 from weald.ensembles.boosted_trees.parts.parts_run import PartsLost
-from weald.ensembles.boosted_trees.parts.row_part import RowPart
 from weald.ensembles.boosted_trees.parts.table_facts import PartSpec, TableFacts
 
-# An actor asks up to so many others, and these theirs, so that none receives more answers.
-_CHILDREN = 8
-
-# Seconds between looks whether all workers are still there, seconds that a cluster may be without
-# workers, and those that an answer of live workers may take, so that no wait lasts for ever.
-_LOOKS, _NO_WORKERS, _PATIENCE = 2.0, 600.0, 3600.0
-
-# What tells that a worker does not answer; errors of a part itself come as answers.
-_LOST = (
-    OSError,
-    CommClosedError,
-    TimeoutError,
-    KilledWorker,
-    FutureCancelledError,
-    RuntimeError,
-)
-
-
-class PartActor:
-    """The rows of one worker, and the actors to which it passes questions on."""
-
-    def __init__(self, tables: Sequence[Any], targets: Sequence[Any], spec: PartSpec) -> None:
-        n_threads = spec.n_threads or get_worker().state.nthreads
-        self._part = RowPart.read(tables, targets, spec, n_threads)
-        self._children: Sequence[Any] = ()
-
-    def adopt(self, children: Sequence[Any]) -> None:
-        """Pass questions on to these actors."""
-        self._children = children
-
-    async def ask(self, question: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The merged answer of this part and those below it, or the error of one of them.
-
-        Asynchronous: a wait for other workers must not occupy the only thread of a worker's actors,
-        or two fits could wait for each other.
-        """
-        loop = asyncio.get_running_loop()
-        own = loop.run_in_executor(None, self._answer, question, arguments)
-        others = [_within(child.ask(question, arguments)) for child in self._children]
-        answers = await asyncio.gather(own, *others)
-        for _, error in answers:
-            if error is not None:
-                return None, error
-        return merged([answer for answer, _ in answers]), None
-
-    def _answer(self, question: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-        try:
-            return getattr(self._part, question)(*arguments), None
-        except Exception as error:
-            return None, error
-
-
-async def _within(answer: Any) -> Any:
-    """The answer of another actor, or TimeoutError."""
-
-    async def awaited() -> Any:
-        return await answer
-
-    return await asyncio.wait_for(awaited(), _PATIENCE)
+# Seconds between looks whether all workers are still there, and seconds that a cluster may be
+# without workers.
+_LOOKS, _NO_WORKERS = 2.0, 600.0
 
 
 class DaskTable:
@@ -170,26 +112,34 @@ class DaskParts:
         self._workers: set[str] = set()
         self._futures: list[Any] = []
 
-    def ask(self, question: str, *arguments: Any) -> Answer:
-        """The merged answer of all parts."""
+    def lead(self, verb: str, *arguments: Any) -> Any:
+        """Call a method of what asks the parts, in the worker that asks the others."""
         try:
-            answer, error = self._waited(self._actors[0].ask(question, arguments))
-        except _LOST as lost:
+            answer, error = self._waited(self._actors[0].lead(verb, arguments))
+        except LOST as lost:
             raise _as_lost(lost) from lost
         if error is not None:
             raise error
-        return answer  # type: ignore[no-any-return]
+        return answer
 
-    def make(self) -> None:
+    def make(self, asker: Callable[[Asked], Any]) -> None:
         """Read all partitions, on the workers that are there now."""
-        self._actors, self._futures = [], []
+        self._give_up()
         try:
             self._client.wait_for_workers(1, timeout=_NO_WORKERS)
             self._place(self._computed or _computed(self._client, self._partitions))
-        except _LOST as lost:
+            self._waited(self._actors[0].appoint(asker))
+        except LOST as lost:
             raise _as_lost(lost) from lost
         finally:
             self._computed = ()
+
+    def _give_up(self) -> None:
+        """Forget all actors; the one that leads may wait for others that are gone."""
+        if self._actors:
+            with suppress(*LOST):
+                self._actors[0].give_up().result(timeout=_LOOKS)
+        self._actors, self._futures = [], []
 
     def _place(self, computed: Sequence[tuple[Any, Any]]) -> None:
         """Make an actor on each worker that gets partitions."""
@@ -210,9 +160,9 @@ class DaskParts:
             for worker, share in shares.items()
         ]
         self._wait_for(self._futures)
-        self._actors = [future.result(timeout=_PATIENCE) for future in self._futures]
+        self._actors = [future.result(timeout=PATIENCE) for future in self._futures]
         for i, actor in enumerate(self._actors):
-            if children := self._actors[_CHILDREN * i + 1 : _CHILDREN * i + _CHILDREN + 1]:
+            if children := self._actors[CHILDREN * i + 1 : CHILDREN * i + CHILDREN + 1]:
                 self._waited(actor.adopt(children))
 
     def _holders(self, tables: Sequence[Any]) -> list[str | None]:
@@ -259,8 +209,8 @@ class DaskParts:
         gone = self._workers - self._heartbeats.look()
         if gone:
             raise TimeoutError(f"the workers {sorted(gone)} are gone")
-        if time.monotonic() - begin > _PATIENCE:
-            raise TimeoutError(f"no answer of all workers within {_PATIENCE:g} s")
+        if time.monotonic() - begin > PATIENCE:
+            raise TimeoutError(f"no answer of all workers within {PATIENCE:g} s")
 
 
 def _as_lost(lost: Exception) -> PartsLost:

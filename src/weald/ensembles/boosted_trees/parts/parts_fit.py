@@ -30,7 +30,8 @@ from weald.ensembles.boosted_trees.parts.part_weights import (
     are_equal,
     total_weights,
 )
-from weald.ensembles.boosted_trees.parts.parts_run import Parts, PartsRun, PartsSettings
+from weald.ensembles.boosted_trees.parts.parts_rounds import PartsSettings
+from weald.ensembles.boosted_trees.parts.parts_run import Parts, PartsRun
 from weald.ensembles.boosted_trees.parts.streaming import streamed_table
 from weald.ensembles.boosted_trees.parts.table_facts import (
     PartSpec,

@@ -137,12 +137,13 @@ class RowPart(RefittedRows):
         """Set the scores to those of the trees of the rounds so far; of none, the base scores.
 
         `refitted`: the same trees with leaf values of all rows; None: leaves are not refitted.
+        Returns the scores of the sample of the training loss.
         """
         self._n_rounds = self._n_refitted = n_rounds
         self._scores = self._scores_of(forest)
         self._refit_scores = None if refitted is None else self._scores_of(refitted)
         self._drawn, self._copies = None, self._train_copies()
-        return ()
+        return (self._scores[:, self._sampled],)
 
     def _scores_of(self, forest: Forest) -> Floats:
         scores = np.repeat(forest.base_score[:, np.newaxis], len(self._y), axis=1)
@@ -197,6 +198,15 @@ class RowPart(RefittedRows):
 
     # ---- in each round ----
 
+    def after(
+        self, told: Sequence[tuple[str, Sequence[Any]]], question: str, arguments: Sequence[Any]
+    ) -> Answer:
+        """Do what is told, then answer the question."""
+        for verb, given in told:
+            getattr(self, verb)(*given)
+        answer: Answer = getattr(self, question)(*arguments)
+        return answer
+
     def grow(self, tree: int, verb: str, *arguments: Any) -> Answer:
         """Answer a question of the grower of one of the trees of a round.
 
@@ -205,31 +215,31 @@ class RowPart(RefittedRows):
         if verb == "look":
             if tree == 0:
                 self._find_derivatives(self._scores)
-            return self._begin(tree)
+            return self._begin(tree, *arguments)
         if verb == "sums_of_leaves":
-            arguments = *arguments, self._of_tree("_leaves", tree, is_written=True)
+            leaves = self._of_tree("_leaves", tree, is_written=True)
+            (sums,) = self._part.sums_of_leaves(*arguments, leaves)
+            return sums, leaves[np.newaxis, self._sampled]
         answer: Answer = getattr(self._part, verb)(*arguments)
         return answer
 
-    def _begin(self, tree: int) -> Answer:
-        """Begin a tree of a round, whose derivatives are known."""
+    def _begin(self, tree: int, *expected: Any) -> Answer:
+        """Begin a tree of a round, whose derivatives are known; `expected`: see `Part.expect`."""
         hessian = self._of_tree("_hessian", tree) if self._has_hessian else None
         gradient = self._of_tree("_gradient", tree)
         answer: Answer = self._part.look(gradient, hessian, "automatic", self._copies)
-        return answer
+        return answer + self._part.expect(*expected) if expected else answer
 
     def step(self, number: int, values: Sequence[Floats]) -> Answer:
         """End a round: add the leaf values of its trees to the scores, but not twice.
 
-        Before the first round there are no trees. Returns the scores of the sample of the training
-        loss, and the extremes of the losses of rows held out and of the derivatives of the refit,
-        whose sums `sum_up` tells.
+        Before the first round there are no trees. Returns the extremes of the losses of rows held
+        out and of the derivatives of the refit, whose sums `sum_up` tells.
         """
         if values and number == self._n_rounds:
             self._add_values(self._scores, values)
             self._n_rounds += 1
-        sampled = self._scores[:, self._sampled]
-        return sampled, self._extremes_of_losses(), self._extremes_of_refit()
+        return self._extremes_of_losses(), self._extremes_of_refit()
 
     def sum_up(self, of_losses: Floats, of_refit: Floats, n_leaves: Sequence[int]) -> Answer:
         """The sums at the scale of the extremes of all parts; each tree has so many leaves."""

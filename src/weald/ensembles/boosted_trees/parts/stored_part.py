@@ -163,11 +163,9 @@ class StoredPart(RowPart):
             return super().grow(tree, verb, *arguments)
         self._verb = verb
         if verb == "look":
-            if tree == 0:  # all trees of the round, as the derivatives are in memory
-                self._find_derivatives(self._scores)
-                self._begins = [self._begin(k) for k in range(self._loss.n_scores)]
-            self._tree, self._scales, self._ranges, self._divisions = tree, None, None, []
-            return self._begins[tree]
+            return self._look(tree, *arguments)
+        if verb == "coarse_sums":
+            self._scales = None  # were not those expected
         answer = super().grow(tree, verb, *arguments)
         if verb == "write":
             self._scales = arguments
@@ -175,6 +173,19 @@ class StoredPart(RowPart):
             self._rows, self._ranges = self._part.rows_of_nodes()
             self._rows.setflags(write=False)
             self._divisions.append(arguments)
+        return answer
+
+    def _look(self, tree: int, *expected: Any) -> Answer:
+        """Begin a tree; of the first of a round all, as the derivatives are in memory."""
+        if tree == 0:
+            self._find_derivatives(self._scores)
+            self._begins = [self._begin(k) for k in range(self._loss.n_scores)]
+        self._tree, self._scales, self._ranges, self._divisions = tree, None, None, []
+        if not expected:
+            return self._begins[tree]
+        self._part = self._native_part(self._codes)
+        answer = self._begin(tree, *expected)
+        self._scales = expected
         return answer
 
     def _native_part(self, codes: NDArray[np.uint8] | None, *, by_columns: bool = True) -> Any:

@@ -72,8 +72,13 @@ class StreamedParts:
         self._layout = layout
         self._parts: list[StoredPart] = []
 
-    def make(self) -> None:
+    def lead(self, verb: str, *arguments: Any) -> Any:
+        """Call a method of what asks the parts."""
+        return getattr(self._asker, verb)(*arguments)
+
+    def make(self, asker: Callable[[Any], Any]) -> None:
         """Read the source once, and write all values to a scratch file."""
+        self._asker = asker(self)
         n_columns = self._spec.plan.n_columns
         values = 8 * (n_columns + 2)
         state = _OF_VALUE * n_columns + _OF_ROW + _OF_SCORE * self._spec.loss.n_scores
