@@ -70,12 +70,21 @@ def field_types(cls: type[Any]) -> dict[str, Any]:
     return {one.name: hints[one.name] for one in fields(cls) if one.init}
 
 
+def _without_alias(annotation: Any) -> Any:
+    """What an alias stands for, such as NDArray from NumPy 2.5 and Python 3.12 on."""
+    alias, arguments = get_origin(annotation) or annotation, get_args(annotation)
+    if not hasattr(alias, "__value__"):
+        return annotation
+    return alias.__value__[arguments] if arguments else alias.__value__
+
+
 def fits(value: Any, annotation: Any) -> bool:
     """Whether a value is of an annotated type.
 
     >>> fits((1, 2), tuple[int, ...]), fits([1.5], list[int]), fits(None, int | None)
     (True, False, True)
     """
+    annotation = _without_alias(annotation)
     if annotation is Any:
         return True
     origin, arguments = get_origin(annotation), get_args(annotation)
