@@ -36,7 +36,8 @@ inline void sums_of_words(const std::int64_t* words, int n_sums, std::int64_t* s
 // The words of the sums of a wide cell.
 inline void words_of_cell(const std::int64_t* sums, int n_sums, std::int64_t* words) {
   std::fill_n(words, words_of_sums(n_sums), 0);
-  for (int f = 0; f < n_sums; ++f) words[f / 2] += sums[f] * (f % 2 == 0 ? 1 : std::int64_t{1} << 32);
+  for (int f = 0; f < n_sums; ++f)
+    words[f / 2] += sums[f] * (f % 2 == 0 ? 1 : std::int64_t{1} << 32);
 }
 
 // The numbers of all channels of rows; `weight` null: 1 each, `copies` null: 1 each.
