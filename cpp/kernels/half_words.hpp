@@ -95,7 +95,6 @@ class HalfWordLanes {
   int n_words() const { return (n_sums() + 1) / 2; }
 
   void load(const std::int64_t* from, Integers* words) const {
-#pragma GCC unroll 8
     for (int j = 0; j < n_words(); j += 2)
       load_columns(from + j, node_.n_words, words[j], words[j + 1]);
   }
