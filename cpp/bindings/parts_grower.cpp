@@ -63,7 +63,7 @@ class AskedParts : public tree::Parts {
   target::Coarse coarse_sums(const target::Extremes& all) override {
     if (!coarse_.empty()) return coarse_of(coarse_);
     const nb::gil_scoped_acquire hold;
-    const nb::tuple scales = Written{all}.arguments();
+    const nb::tuple scales = Written{all, std::nullopt, false}.arguments();
     return coarse_of(
         integers(asked("coarse_sums", nb::make_tuple(scales[0], scales[1])), 0, n_coarse));
   }
