@@ -35,6 +35,7 @@ RETURNS = {
             "coarse_sums",
             "copies_by_code",
             "divide",
+            "expect",
             "look",
             "rows_of_nodes",
             "sums_of_leaves",
