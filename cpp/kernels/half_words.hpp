@@ -55,6 +55,11 @@ constexpr std::int64_t both_biases = half_bias + static_cast<std::int64_t>(std::
   return reinterpret_cast<Integers>(reinterpret_cast<Words>(word) >> 32);
 }
 
+// Words with biases may wrap, which signed integers must not.
+[[gnu::always_inline]] inline Integers wrapped_sum(Integers a, Integers b) {
+  return reinterpret_cast<Integers>(reinterpret_cast<Words>(a) + reinterpret_cast<Words>(b));
+}
+
 // The splits of vector_lanes columns of a group. `fixed` channels, known to the compiler; 0: any.
 template <int fixed, bool counted>
 class HalfWordLanes {
@@ -77,11 +82,11 @@ class HalfWordLanes {
     for (int bin = 1; bin <= n_bins; ++bin) {
       Integers here[most_words];
       load(cell += bin_step, here);
-      for (int j = 0; j < n_words(); ++j) left_[j] += here[j];
+      for (int j = 0; j < n_words(); ++j) left_[j] = wrapped_sum(left_[j], here[j]);
       note(left_, Integers{} - 1, 2 * bin);
       if (!has_missing) continue;
       // Only missing values on the left mirrors only missing values on the right.
-      for (int j = 0; j < n_words(); ++j) here[j] = left_[j] + missing_[j];
+      for (int j = 0; j < n_words(); ++j) here[j] = wrapped_sum(left_[j], missing_[j]);
       note(here, low_of(left_[0]) > 0, 2 * bin + 1);
     }
     std::memcpy(bests.score + first, &best_, sizeof best_);
