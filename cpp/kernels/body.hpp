@@ -191,16 +191,17 @@ CoarseSums coarse_sums(const double* g, const double* h, std::int64_t n, const d
 std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const double* scale_g,
                         const double* scale_h, std::int64_t* words) {
   const double g0 = scale_g[0], g1 = scale_g[1];
-  std::int64_t total = 0;
+  std::uint64_t total = 0;  // wraps where rows that are not used have large values
   if (h) {
     const double h0 = scale_h[0], h1 = scale_h[1];
     for (std::int64_t i = 0; i < n; ++i)
-      total += words[i] = pack(rounded_integer(g[i] * g0 * g1), rounded_integer(h[i] * h0 * h1));
+      total += static_cast<std::uint64_t>(
+          words[i] = pack(rounded_integer(g[i] * g0 * g1), rounded_integer(h[i] * h0 * h1)));
   } else {
     for (std::int64_t i = 0; i < n; ++i)
-      total += words[i] = pack(rounded_integer(g[i] * g0 * g1), 1);
+      total += static_cast<std::uint64_t>(words[i] = pack(rounded_integer(g[i] * g0 * g1), 1));
   }
-  return total;
+  return static_cast<std::int64_t>(total);
 }
 
 // Prefetch addresses: the codes and words (unless null) of upcoming rows. Without a list, rows are
